@@ -1,0 +1,168 @@
+"""The right functions by name, and the parts of a result that a question can ask for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import attention, patterns
+
+
+@dataclass(frozen=True)
+class Task:
+    """A right function; its parameters name the inputs it takes."""
+
+    name: str
+    truth: Callable[..., Any]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.truth).parameters)
+
+
+def scores(Q, K):
+    """Scaled scores: (n_q, d_k) @ (d_k, n_k) -> (n_q, n_k)."""
+    Q, K = np.asarray(Q), np.asarray(K)
+    return Q @ K.T / Q.shape[-1] ** 0.5
+
+
+def weighted_sum(weights, values):
+    """One output: (n_k,) @ (n_k, d_v) -> (d_v,)."""
+    return np.asarray(weights) @ np.asarray(values)
+
+
+def shifted_softmax(scores, shift=0.0, dtype="float64"):
+    """Weights after the same amount (or one per column) is added to the scores in the given precision."""
+    return attention.softmax(np.asarray(scores, dtype=dtype) + np.asarray(shift, dtype=dtype))
+
+
+def pattern(allowed):
+    """Who may read whom."""
+    return allowed
+
+
+TASKS: dict[str, Task] = {
+    name: Task(name, truth)
+    for name, truth in {
+        "dot": lambda u, v: np.dot(u, v),
+        "exp": lambda x: np.exp(x),
+        "mean": lambda values: np.mean(values),
+        "product": lambda left, right: np.asarray(left) @ np.asarray(right),
+        "product_of_shapes": lambda left, right: np.zeros(left) @ np.zeros(right),
+        "scores": scores,
+        "softmax": attention.softmax,
+        "shifted_softmax": shifted_softmax,
+        "weighted_sum": weighted_sum,
+        "attention_weights": attention.attention_weights,
+        "attention": attention.attention,
+        "causal_attention": attention.causal_attention,
+        "causal_pattern": patterns.causal,
+        "pattern": pattern,
+        "split_heads": attention.split_heads,
+        "merge_heads": attention.merge_heads,
+        "multi_head_attention": attention.multi_head_attention,
+    }.items()
+}
+
+
+def resolve(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn inputs as a question writes them into what a task takes.
+
+    One query ``q`` becomes ``Q`` with one row; ``allowed`` is built from its description,
+    ``{pattern = "causal", n = 4}``, ``{keys = [1, 1, 0]}``, rows of 0 and 1, or a list of such tables
+    (combined with ``&``); lists of numbers become arrays.
+    """
+    ready = {
+        name: np.array(value) if isinstance(value, list) and name != "allowed" else value
+        for name, value in inputs.items()
+    }
+    if "q" in ready and "Q" not in ready:
+        ready["Q"] = ready["q"][None]
+    if "allowed" in ready:
+        ready["allowed"] = _allowed(ready["allowed"])
+    return ready
+
+
+def _allowed(described: Any) -> np.ndarray:
+    if isinstance(described, Mapping):
+        if "keys" in described:
+            return patterns.keys(described["keys"])
+        arguments = {name: value for name, value in described.items() if name != "pattern"}
+        return getattr(patterns, described["pattern"])(**arguments)
+    if isinstance(described, list) and described and isinstance(described[0], Mapping):
+        return np.logical_and.reduce(np.broadcast_arrays(*(_allowed(one) for one in described)))
+    return np.asarray(described, dtype=bool)
+
+
+def run(name: str, inputs: Mapping[str, Any], program: Callable[..., Any] | None = None) -> Any:
+    """Run a task's right function, or a wrong ``program`` of the same signature, on a question's inputs."""
+    task = TASKS[name]
+    ready = resolve(inputs)
+    with np.errstate(all="ignore"):
+        return (program or task.truth)(**{key: ready[key] for key in task.inputs if key in ready})
+
+
+def _same(pair) -> str:
+    before, after = (np.asarray(one, dtype=float) for one in pair)
+    return (
+        "same"
+        if before.shape == after.shape and np.allclose(before, after, atol=1e-6, equal_nan=True)
+        else "different"
+    )
+
+
+def _sharpness(pair) -> str:
+    before, after = (float(np.max(one)) for one in pair)
+    return "same" if np.isclose(before, after, atol=1e-9) else ("sharper" if after > before else "flatter")
+
+
+def _rows_that_change(pair) -> np.ndarray:
+    before, after = (np.asarray(one, dtype=float) for one in pair)
+    return ~np.isclose(before, after, atol=1e-9, equal_nan=True).all(axis=-1)[None]  # (1, n_q)
+
+
+def _against_one(value) -> str:
+    total = float(np.sum(value))
+    if not np.isfinite(total):
+        return "undefined"
+    return "one" if np.isclose(total, 1, atol=1e-6) else ("below" if total < 1 else "above")
+
+
+WHOLE: dict[str, Callable[[Any], Any]] = {
+    "all": np.asarray,
+    "shape": lambda value: np.shape(value),
+    "counts": lambda value: np.asarray(value).sum(axis=-1),  # legal keys per query
+    "same or different": _same,
+    "sharper or flatter": _sharpness,
+    "rows that change": _rows_that_change,
+}
+ONE_ROW: dict[str, Callable[[Any], Any]] = {
+    "row": lambda row: row,
+    "sum of row": lambda row: float(np.sum(row)),
+    "sum against one of row": _against_one,  # "below", "one", "above" or "undefined"
+    "winner of row": lambda row: f"key {int(np.argmax(row))}",
+}
+
+
+def read(value: Any, part: str) -> Any:
+    """The part of a result that a question asks for.
+
+    ``"all"``, ``"shape"``, ``"counts"``; ``"row 2"``, ``"sum of row 2"``, ``"sum against one of row 2"``, ``"winner of row 2"``;
+    ``"cell 1 0"``; of a pair (before, after): ``"same or different"``, ``"sharper or flatter"``, ``"rows that change"``.
+
+    >>> read([[0.5, 0.5], [0.2, 0.7]], "sum against one of row 1")
+    'below'
+    """
+    if part in WHOLE:
+        return WHOLE[part](value)
+    name, _, at = part.rpartition(" ")
+    if name in ONE_ROW:
+        return ONE_ROW[name](np.asarray(value)[int(at)])
+    if part.startswith("cell "):
+        return np.asarray(value)[tuple(int(index) for index in part.split()[1:])].item()
+    known = [*WHOLE, *(f"{name} i" for name in ONE_ROW), "cell i j"]
+    raise ValueError(f"part is {part!r}, but a question can ask for one of {known}: name one of these.")
