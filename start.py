@@ -1,14 +1,14 @@
 """Set up this course and open it. Needs nothing but Python 3.11 or newer.
 
-    python start.py               install what the notebooks need, then open JupyterLab on your copy of them
-    python start.py test          install what the tests need, then run them
+    python start.py          install what the notebooks need, then open JupyterLab on your copy of them
+    python start.py test     install what the tests need, then run them
 
 The first run downloads into the folder .venv, beside this file; later runs start at once and work offline.
-Your notebooks are in my_notebooks, copied from notebooks once; nothing here ever overwrites one of yours.
+Your notebooks are in my_notebooks, copied from notebooks; nothing here ever overwrites one of yours.
 
-    --exact         (either)      install the exact versions in requirements-tested.txt
-    --frameworks    (test)        also install PyTorch, JAX and Keras, and run their tests
-    anything else                 is passed on, to `jupyter lab` (--no-browser, --port=8890) or to `pytest` (-x, -k softmax)
+    --exact         install the exact versions in requirements-tested.txt
+    --frameworks    with test: also install PyTorch, JAX and Keras, and run their tests
+    other options   are passed on, to jupyter lab (--no-browser, --port=8890) or to pytest (-x, -k softmax)
 """
 
 import hashlib
@@ -39,20 +39,23 @@ def main(arguments):
     testing = arguments[:1] == ["test"]
     own = {"--exact", "--frameworks"} if testing else {"--exact"}
     passed_on = [argument for argument in arguments[testing:] if argument not in own]
-    everything = "--frameworks" in arguments or os.environ.get("REQUIRE_EVERYTHING") == "1"
 
+    files = ["requirements.txt"]
+    if testing:
+        files.append("requirements-dev.txt")
+        if "--frameworks" in arguments or os.environ.get("REQUIRE_EVERYTHING") == "1":
+            files.append("requirements-frameworks.txt")
     make_environment()
-    files = ["requirements-dev.txt" if testing else "requirements.txt"]
-    if testing and everything:
-        files.append("requirements-frameworks.txt")
     install(files, exact="--exact" in arguments)
     if testing:
         return run("-m", "pytest", *passed_on)
 
     copy_notebooks()
     check_helpers()
+    quieten_jupyterlab()
     print("Opening JupyterLab. Keep this window open while you work; Ctrl-C here stops it.", flush=True)
-    return run("-m", "jupyterlab", "00_start_here.ipynb", *passed_on, folder=COPIES)
+    options = [f"--ServerApp.root_dir={COPIES}", "--LabApp.default_url=/lab/tree/00_start_here.ipynb"]
+    return run("-m", "jupyterlab", *options, *passed_on, folder=COPIES)
 
 
 def make_environment():
@@ -67,22 +70,19 @@ def make_environment():
         stop("This Python lacks a part that Debian and Ubuntu package apart: sudo apt install python3-venv")
     again = " again: the last attempt did not finish" if VENV.exists() else ""
     print(f"Making a Python environment in {VENV}{again}.", flush=True)
-    if subprocess.run(
-        [sys.executable, "-m", "venv", "--clear", str(VENV)], env=clean_environment()
-    ).returncode:
+    command = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+    if subprocess.run(command, env=clean_environment()).returncode:
         stop(f"The environment could not be made (reason above). Can you write in {ROOT}?")
 
 
 def version_of(python):
     """Return (major, minor) of an environment that has pip, or None where it does not run."""
-    code = "import sys, pip; print(*sys.version_info[:2])"
+    command = [str(python), "-c", "import sys, pip; print(*sys.version_info[:2])"]
     try:
-        answer = subprocess.run(
-            [str(python), "-c", code], env=clean_environment(), capture_output=True, check=True
-        )
-        return tuple(int(number) for number in answer.stdout.split())
+        answer = subprocess.run(command, env=clean_environment(), capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
+    return tuple(int(number) for number in answer.stdout.split())
 
 
 def install(files, exact=False):
@@ -92,27 +92,33 @@ def install(files, exact=False):
     installed = read_json(STAMP)
     if all(installed.get(name) == digest for name, digest in wanted.items()):
         return
-    much = "several minutes, 2 GB" if "requirements-frameworks.txt" in files else "a minute or two, 450 MB"
-    print(f"Installing {', '.join(files)} (the first time {much}).", flush=True)
-    options = [option for name in files for option in ("-r", name)] + [
-        x for name in constraints for x in ("-c", name)
-    ]
-    UNFINISHED.touch()
-    failed = run(
-        "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options, waiting="still installing"
+    much = (
+        "several minutes, 2 GB or more"
+        if "requirements-frameworks.txt" in files
+        else "a minute or two, 450 MB"
     )
+    print(f"Installing {', '.join(files)} (the first time {much}).", flush=True)
+    options = [f"--requirement={name}" for name in files] + [f"--constraint={name}" for name in constraints]
+    UNFINISHED.touch()
+    process = start("-m", "pip", "install", "--quiet", "--quiet", "--disable-pip-version-check", *options)
+    seconds = 0
+    while process.poll() is None:
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            seconds += 20
+            print(f"  still installing, {seconds} s", flush=True)
     UNFINISHED.unlink()
-    if failed:
+    if process.returncode:
         stop("pip could not install everything (reason above). Are you online? The same command tries again.")
     STAMP.write_text(json.dumps({**installed, **wanted}, indent=1), encoding="utf-8")
 
 
 def digest_of_requirements(names):
-    """Digest all that an install depends on: the files they name, the package, and where this folder lies."""
-    texts = [
-        (ROOT / name).read_text(encoding="utf-8") for name in [*names, "requirements.txt", "pyproject.toml"]
-    ]
-    return hashlib.sha256("\n".join([str(ROOT), *texts]).encode("utf-8")).hexdigest()
+    """Digest all that an install depends on: the files named, the package, and where this folder lies."""
+    names = [*names, "requirements.txt", "pyproject.toml"]
+    texts = [str(ROOT), *((ROOT / name).read_text(encoding="utf-8") for name in names)]
+    return hashlib.sha256("\n".join(texts).encode("utf-8")).hexdigest()
 
 
 def copy_notebooks():
@@ -141,28 +147,38 @@ def check_helpers():
     """Refuse to start where notebooks would import some other module called helpers."""
     code = "from importlib.util import find_spec; print(find_spec('helpers').origin)"
     command = [str(PYTHON), "-X", "utf8", "-c", code]
-    answer = subprocess.run(
-        command, cwd=COPIES, env=clean_environment(), capture_output=True, encoding="utf-8"
-    )
+    options = {"cwd": COPIES, "env": clean_environment(), "capture_output": True, "encoding": "utf-8"}
+    answer = subprocess.run(command, **options)
     found, ours = answer.stdout.strip(), ROOT / "helpers" / "__init__.py"
-    if not found:
-        stop(f"The course's own package is not installed. Delete {VENV} and start again.\n{answer.stderr}")
-    if not os.path.samefile(found, ours):
-        stop(f"The notebooks would import {found} instead of {ours.parent}. Rename or move that file.")
+    if answer.returncode:
+        stop(f"{answer.stderr}The course's own package is not installed. Delete {VENV} and start again.")
+    if not (os.path.exists(found) and os.path.samefile(found, ours)):
+        stop(
+            f"Notebooks would import helpers from {found}, not from {ours.parent}. Rename or move that file."
+        )
 
 
-def run(*arguments, folder=ROOT, waiting=None):
-    """Run the environment's Python to its end; what it prints goes straight through. Return its exit code."""
-    process = subprocess.Popen([str(PYTHON), *arguments], cwd=folder, env=clean_environment())
-    seconds = 0
+def quieten_jupyterlab():
+    """Keep JupyterLab from asking about its own news before the course has asked anything."""
+    settings = VENV / "share" / "jupyter" / "lab" / "settings"
+    settings.mkdir(parents=True, exist_ok=True)
+    quiet = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+    (settings / "overrides.json").write_text(json.dumps(quiet, indent=1), encoding="utf-8")
+
+
+def start(*arguments, folder=ROOT):
+    """Start the environment's Python; what it prints goes straight through."""
+    return subprocess.Popen([str(PYTHON), *arguments], cwd=folder, env=clean_environment())
+
+
+def run(*arguments, folder=ROOT):
+    """Run the environment's Python to its end and return its exit code."""
+    process = start(*arguments, folder=folder)
     while True:
         try:
-            return process.wait(timeout=20 if waiting else None)
-        except subprocess.TimeoutExpired:
-            seconds += 20
-            print(f"  {waiting}, {seconds} s", flush=True)
-        except KeyboardInterrupt:  # the child has had Ctrl-C as well and ends in its own way
-            waiting = None
+            return process.wait()
+        except KeyboardInterrupt:
+            pass  # the child has had Ctrl-C as well, and ends in its own way
 
 
 def clean_environment():
@@ -188,8 +204,11 @@ def stop(reason):
 if __name__ == "__main__":
     if sys.version_info < OLDEST:
         stop(
-            "This course needs Python 3.11 or newer; this is {}.{}. Get one from python.org.".format(
+            "This course needs Python 3.11 or newer, from python.org; this is {}.{}.".format(
                 *sys.version_info
             )
         )
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        stop("Interrupted. The same command goes on from here.")
