@@ -1,26 +1,24 @@
-"""The truth of this course: attention in plain NumPy, which every answer, picture and library is compared with.
+"""The truth of this course: attention in plain NumPy, which answers, pictures and libraries are compared with.
 
-Rows are queries, columns are keys; `allowed` is boolean, True = may attend. Throughout:
+Rows are queries, columns are keys; `allowed` is boolean, True = may attend. For all functions here:
 
-- arithmetic and results are in the widest dtype given, float32 at least: float16 gives float32, integers float64;
-- inputs are never changed, and no result shares memory with one;
-- a blocked weight is exactly 0, and what a blocked key or value holds cannot matter, not even NaN;
-- whatever has no right answer is a ValueError that says what was expected, what came, and the way out.
+- The result has the widest dtype of the inputs and is computed in it, but never below float32: float16 gives
+  float32, integers give float64. (`split_heads` and `merge_heads` only move numbers, and keep their dtype.)
+- Inputs are never changed, and no result shares memory with one.
+- A blocked weight is exactly 0. What a blocked key or value holds cannot matter, not even NaN.
+- What has no right answer is a ValueError: what was expected, what came, what to do. `validate` words them.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import patterns
-from .patterns import as_boolean, row_names, whole_number
+from . import patterns, validate
 
 Floats = NDArray[np.floating]
-Axes = tuple[int, ...]
 
 __all__ = [
     "attention",
@@ -38,8 +36,8 @@ def softmax(scores: ArrayLike, axis: int = -1) -> Floats:
 
     Parameters
     ----------
-    scores : array_like, shape (..., n_k) for the default axis
-        Numbers; -inf is a blocked score and gets weight 0.
+    scores : array_like, shape (..., n_k)
+        Finite numbers, or -inf for a blocked score.
     axis : int
         The axis along which the weights sum to 1.
 
@@ -50,21 +48,17 @@ def softmax(scores: ArrayLike, axis: int = -1) -> Floats:
     Raises
     ------
     ValueError
-        If a score is NaN or +inf, all scores of a row are -inf, there are none, or `axis` is not an axis.
+        If a score is NaN or +inf, a row holds only -inf, there are no scores, or there is no such axis.
 
     Examples
     --------
-    >>> softmax([2, 1, -math.inf]).round(3)
-    array([0.731, 0.269, 0.   ])
+    >>> softmax([2, 1, -np.inf]).round(6)
+    array([0.731059, 0.268941, 0.      ])
     """
-    (scores,) = _numbers(scores=scores)
-    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)) or not -scores.ndim <= axis < scores.ndim:
-        raise ValueError(
-            f"axis must be a whole number from {-scores.ndim} to {scores.ndim - 1}, got {axis!r}: "
-            "scores of one query are a row, so the last axis (-1) is the usual one."
-        )
-    _refuse("scores", scores, np.isnan(scores) | (scores == np.inf), "use finite scores, and -inf to block one")
-    _refuse_empty(np.isneginf(scores).all(axis), "every score there is -inf")
+    (scores,) = validate.floats(scores=scores)
+    validate.filled("scores", scores, "(..., n_k)", "give the scores of one query as a list", least=1)
+    axis = validate.axis_of(scores, axis)
+    validate.usable_scores(scores, axis)
     return _softmax(scores, axis)
 
 
@@ -82,12 +76,14 @@ def attention_weights(
     ----------
     Q : array_like, shape (..., n_q, d_k)
     K : array_like, shape (..., n_k, d_k)
-    allowed : array_like of bool or 0/1, shape (n_q, n_k) or (..., n_q or 1, n_k), optional
-        True where query i may read key j. Two axes, or as many as Q; a leading axis of 1 serves the whole batch.
+        The leading axes (batch, heads) are those of Q.
+    allowed : array_like of bool or 0/1, shape (n_q, n_k) or (..., n_q, n_k), optional
+        True where query i may read key j; everywhere, if left out. Two axes, or as many as Q. A leading axis
+        may be 1, and so may n_q: ``patterns.keys(keep)``, the same for all queries.
     temperature : float
-        Above 1 the weights become more even, below 1 sharper; positive and finite.
+        Above 1 makes the weights more even, below 1 sharper.
     empty_rows : {"raise", "zero"}
-        What a query without any allowed key gets: a ValueError, or a row of zeros.
+        What a query without an allowed key gets: a ValueError that names it, or a row of zeros.
 
     Returns
     -------
@@ -97,22 +93,22 @@ def attention_weights(
     Raises
     ------
     ValueError
-        If shapes do not fit, a query has no allowed key, `temperature` or `allowed` is none, an allowed cell uses
-        a number that is not finite, or its score overflows.
+        If shapes do not fit; `allowed` is neither boolean nor 0/1; a query has no allowed key; `temperature` is
+        not positive and finite; an allowed cell uses NaN or inf, or its score overflows.
 
     Notes
     -----
-    Vaswani et al., Attention Is All You Need, arXiv 1706.03762, equation 1.
+    Vaswani et al., "Attention Is All You Need", arXiv 1706.03762, equation 1.
 
     Examples
     --------
-    >>> attention_weights([[1], [2]], [[1], [2]], [[1, 0], [1, 1]]).round(3)
-    array([[1.   , 0.   ],
-           [0.119, 0.881]])
+    >>> attention_weights([[1], [2]], [[1], [2]], patterns.causal(2)).round(6)
+    array([[1.      , 0.      ],
+           [0.119203, 0.880797]])
     """
-    Q, K = _numbers(Q=Q, K=K)
-    allowed = _check(Q, K, allowed, empty_rows)
-    return _weights(Q, K, allowed, _positive(temperature))
+    Q, K = validate.floats(Q=Q, K=K)
+    allowed = _allowed(allowed, validate.attention_inputs(Q, K), empty_rows)
+    return _weights(Q, K, allowed, temperature)
 
 
 def attention(
@@ -124,13 +120,14 @@ def attention(
     temperature: float = 1.0,
     empty_rows: Literal["raise", "zero"] = "raise",
 ) -> Floats:
-    """Sum the values by their weights: each output row is a weighted sum of the rows of V.
+    """Sum the values by their weights: each row of the result is a weighted sum of rows of V.
 
     Parameters
     ----------
     Q, K, allowed, temperature, empty_rows
-        As in `attention_weights`.
+        As for `attention_weights`.
     V : array_like, shape (..., n_k, d_v)
+        One row per key; d_v need not be d_k.
 
     Returns
     -------
@@ -139,24 +136,23 @@ def attention(
     Raises
     ------
     ValueError
-        As `attention_weights`; and if V does not have one row per key, or an allowed cell uses a number of V that is
-        not finite.
+        As `attention_weights`, and where V does not fit or an allowed cell uses NaN or inf in it.
 
     Examples
     --------
     >>> attention([[1, 0]], [[1, 0], [0, 1]], [[10, 0], [0, 20]]).round(2)
     array([[6.7, 6.6]])
     """
-    Q, K, V = _numbers(Q=Q, K=K, V=V)
-    allowed = _check(Q, K, allowed, empty_rows, V)
-    weights = _weights(Q, K, allowed, _positive(temperature))
-    # A value that nobody may read is set to 0 first, because 0 * NaN is NaN.
-    readable = np.where(allowed.any(-2)[..., None], V, 0)
-    return _product("weights @ V", weights, readable)  # (n_q, n_k) @ (n_k, d_v) -> (n_q, d_v)
+    Q, K, V = validate.floats(Q=Q, K=K, V=V)
+    allowed = _allowed(allowed, validate.attention_inputs(Q, K, V), empty_rows)
+    weights = _weights(Q, K, allowed, temperature)
+    # A value that no query may read becomes 0, because a weight of 0 would not hide it: 0 * NaN is NaN.
+    V = validate.finite_where_used("V", V, allowed.any(axis=-2))
+    return _product("weights @ V", weights, V)  # (n_q, n_k) @ (n_k, d_v) -> (n_q, d_v)
 
 
 def causal_attention(Q: ArrayLike, K: ArrayLike, V: ArrayLike) -> Floats:
-    """Attend to one's own position and the earlier ones.
+    """Let each position attend to itself and to those before it.
 
     Parameters
     ----------
@@ -170,7 +166,7 @@ def causal_attention(Q: ArrayLike, K: ArrayLike, V: ArrayLike) -> Floats:
     Raises
     ------
     ValueError
-        As `attention`; and if there are not as many queries as keys.
+        As `attention`, and if there are not as many queries as keys.
 
     Examples
     --------
@@ -178,24 +174,22 @@ def causal_attention(Q: ArrayLike, K: ArrayLike, V: ArrayLike) -> Floats:
     array([[10.      ],
            [18.807971]])
     """
-    Q, K, V = _numbers(Q=Q, K=K, V=V)
-    _check(Q, K, None, "raise", V)
-    n_q, n_k = Q.shape[-2], K.shape[-2]
+    Q, K, V = validate.floats(Q=Q, K=K, V=V)
+    *_, n_q, n_k = validate.attention_inputs(Q, K, V)
     if n_q != n_k:
-        raise ValueError(
-            f"causal_attention needs as many queries as keys, got {n_q} and {n_k}: use attention with "
-            f'patterns.causal({n_q}, {n_k}, align="top-left") or align="bottom-right".'
-        )
+        fix = f'say which ends meet: attention(Q, K, V, patterns.causal({n_q}, {n_k}, align="bottom-right"))'
+        raise validate.refusal("causal_attention needs as many queries as keys", f"{n_q} and {n_k}", fix)
     return attention(Q, K, V, patterns.causal(n_q))
 
 
 def split_heads(X: ArrayLike, n_heads: int) -> NDArray[Any]:
-    """Give each head its own slice of the features.
+    """Cut the features into one slice per head.
 
     Parameters
     ----------
     X : array_like, shape (..., T, d_model)
     n_heads : int
+        A divisor of d_model.
 
     Returns
     -------
@@ -204,26 +198,30 @@ def split_heads(X: ArrayLike, n_heads: int) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If `n_heads` does not divide d_model.
+        If `n_heads` does not divide d_model, or X has no rows and columns.
 
     Examples
     --------
-    >>> split_heads([[1, 2, 3, 4], [5, 6, 7, 8]], 2)[0]
-    array([[1., 2.],
-           [5., 6.]])
+    >>> split_heads([[1, 2, 3, 4], [5, 6, 7, 8]], 2)
+    array([[[1, 2],
+            [5, 6]],
+    <BLANKLINE>
+           [[3, 4],
+            [7, 8]]])
     """
-    (X,) = _numbers(X=X)
-    _rows("X", X)
+    X = validate.numbers("X", X)
+    validate.filled("X", X, "(..., T, d_model)", "give one row per position")
+    n_heads = validate.whole_number("n_heads", n_heads)
     *batch, T, d_model = X.shape
-    n_heads = whole_number("n_heads", n_heads)
     if d_model % n_heads:
-        raise ValueError(f"n_heads must divide d_model={d_model}, got {n_heads}: choose a divisor, or another width.")
-    # The features are cut first and the axes swapped after: cutting straight to (n_heads, T, d_head) mixes positions.
+        got = f"n_heads={n_heads} and d_model={d_model}"
+        raise validate.refusal("n_heads must divide d_model", got, "choose a divisor, or another width")
+    # Cut the features, then swap the axes: a reshape straight to (n_heads, T, d_head) would mix positions.
     return X.reshape(*batch, T, n_heads, d_model // n_heads).swapaxes(-3, -2).copy()
 
 
 def merge_heads(H: ArrayLike) -> NDArray[Any]:
-    """Put the heads side by side again: the inverse of `split_heads`.
+    """Put the heads' features side by side again: the inverse of `split_heads`.
 
     Parameters
     ----------
@@ -236,17 +234,16 @@ def merge_heads(H: ArrayLike) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If `H` has fewer than three axes.
+        If H has fewer than three axes, or nothing in it.
 
     Examples
     --------
-    >>> merge_heads([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])
-    array([[1., 2., 5., 6.],
-           [3., 4., 7., 8.]])
+    >>> merge_heads([[[1, 2], [5, 6]], [[3, 4], [7, 8]]])
+    array([[1, 2, 3, 4],
+           [5, 6, 7, 8]])
     """
-    (H,) = _numbers(H=H)
-    if H.ndim < 3:
-        raise ValueError(f"H must be (..., n_heads, T, d_head), got shape {H.shape}: split_heads makes such an array.")
+    H = validate.numbers("H", H)
+    validate.filled("H", H, "(..., n_heads, T, d_head)", "split_heads makes such an array", least=3)
     *batch, n_heads, T, d_head = H.shape
     return H.swapaxes(-3, -2).copy().reshape(*batch, T, n_heads * d_head)
 
@@ -260,7 +257,7 @@ def multi_head_attention(
     n_heads: int,
     allowed: ArrayLike | None = None,
 ) -> Floats:
-    """Attend in `n_heads` subspaces of X at once and project the joined outputs back.
+    """Attend in `n_heads` subspaces of X, then join the heads and project back.
 
     Parameters
     ----------
@@ -269,9 +266,8 @@ def multi_head_attention(
     W_V : array_like, shape (d_model, n_heads * d_v)
     W_O : array_like, shape (n_heads * d_v, d_model)
     n_heads : int
-    allowed : array_like of bool or 0/1, shape (T, T) or (..., T or 1, T), optional
-        True where query i may read key j. Two axes, or as many as X: its leading axes are X's batch, never the
-        heads, which all share it.
+    allowed : array_like of bool or 0/1, shape (T, T) or (..., T, T), optional
+        As for `attention_weights`. Leading axes are those of X, the batch, never heads: all heads share it.
 
     Returns
     -------
@@ -280,87 +276,81 @@ def multi_head_attention(
     Raises
     ------
     ValueError
-        As `attention`; and if a projection does not fit, or `n_heads` does not divide its width.
+        As `attention`, and if a projection does not fit or `n_heads` does not divide its width.
 
     Examples
     --------
-    >>> one = np.eye(4)
-    >>> X = [[1, 0, 0, 1], [0, 1, 1, 0]]
-    >>> multi_head_attention(X, one, one, one, one, 2, patterns.causal(2)).round(3)
+    >>> X, same = [[1, 0, 0, 1], [0, 1, 1, 0]], np.eye(4)
+    >>> multi_head_attention(X, same, same, same, same, n_heads=2, allowed=patterns.causal(2)).round(3)
     array([[1.  , 0.  , 0.  , 1.  ],
            [0.33, 0.67, 0.67, 0.33]])
     """
-    X, W_Q, W_K, W_V, W_O = _numbers(X=X, W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O)
-    allowed = _check(X, X, allowed, "raise")
-    Q, K, V = (split_heads(_project(X, name, W), n_heads) for name, W in (("W_Q", W_Q), ("W_K", W_K), ("W_V", W_V)))
-    heads = attention(Q, K, V, allowed[..., None, :, :])
-    return _project(merge_heads(heads), "W_O", W_O)
+    X, W_Q, W_K, W_V, W_O = validate.floats(X=X, W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O)
+    validate.filled("X", X, "(..., T, d_model)", "give one row per position")
+    allowed = validate.allowed_cells(allowed, (*X.shape[:-1], X.shape[-2]))
+    validate.no_empty_rows(allowed, "allow one, such as its own position")
+    Q = split_heads(_project("X", X, "W_Q", W_Q), n_heads)  # (..., T, d_model) -> (..., n_heads, T, d_k)
+    K = split_heads(_project("X", X, "W_K", W_K), n_heads)
+    V = split_heads(_project("X", X, "W_V", W_V), n_heads)
+    heads = attention(Q, K, V, allowed[..., None, :, :])  # each divides by sqrt(d_k), its own width
+    return _project("heads", merge_heads(heads), "W_O", W_O)
 
 
-@np.errstate(all="ignore")
-def _softmax(scores, axis, temperature=1.0):
-    if temperature >= 1:
-        scores = scores / temperature
+@np.errstate(all="ignore")  # exp(-1000) is 0, as it should be
+def _softmax(scores: Floats, axis: int = -1, temperature: float = 1.0) -> Floats:
+    """exp(scores / temperature), each row divided by its sum; a row of -inf becomes zeros."""
+    dtype = scores.dtype
+    # A temperature above 1 divides first, one below 1 after the maximum is taken away: neither order can make
+    # inf - inf. Both divide in float64, because float32 reads 1e-50 as 0 and 1e50 as inf.
+    if temperature > 1:
+        scores = scores / np.float64(temperature)
     largest = scores.max(axis, keepdims=True)
-    largest = np.where(np.isneginf(largest), 0, largest)
-    shifted = scores - largest
+    largest[np.isneginf(largest)] = 0  # a row of -inf only, and -inf - -inf is NaN
+    # Taking the same from a whole row changes no weight, and now the largest exponential is exp(0) = 1.
+    scores = scores - largest
     if temperature < 1:
-        shifted = shifted / np.float64(temperature)
-    exps = np.exp(shifted)
-    total = exps.sum(axis, keepdims=True)
-    return (exps / np.where(total == 0, 1, total)).astype(scores.dtype, copy=False)
+        scores = scores / np.float64(temperature)
+    exps = np.exp(scores)
+    total = exps.sum(axis, keepdims=True)  # at least 1, or 0 in a row of -inf
+    return (exps / np.maximum(total, 1)).astype(dtype, copy=False)
 
 
-@np.errstate(all="ignore")
-def _weights(Q, K, allowed, temperature):
+@np.errstate(all="ignore")  # blocked scores may overflow; allowed ones are checked
+def _weights(Q: Floats, K: Floats, allowed: NDArray[np.bool_], temperature: float) -> Floats:
+    """softmax(Q Kᵀ / sqrt(d_k) / temperature), the blocked scores being -inf."""
+    temperature = validate.positive_number("temperature", temperature)
+    Q = validate.finite_where_used("Q", Q, allowed.any(axis=-1))
+    K = validate.finite_where_used("K", K, allowed.any(axis=-2))
     d_k = Q.shape[-1]
     scores = Q @ K.swapaxes(-1, -2) / d_k**0.5  # (n_q, d_k) @ (d_k, n_k) -> (n_q, n_k)
-    _refuse("Q @ K.T", scores, allowed & ~np.isfinite(scores), "scale")
-    return _softmax(np.where(allowed, scores, -np.inf), -1, temperature)
+    validate.no_overflow("Q @ K.T", scores, allowed & ~np.isfinite(scores))
+    # -inf and not -1e9: exp(-inf) is 0 beside any other score, and a blocked score cannot be the largest.
+    return _softmax(np.where(allowed, scores, -np.inf), temperature=temperature)
 
 
 @np.errstate(all="ignore")
-def _product(name, left, right):
+def _product(name: str, left: Floats, right: Floats) -> Floats:
+    """The matrix product of finite numbers; an overflow is refused by name."""
     result = left @ right
-    _refuse(name, result, ~np.isfinite(result), "scale")
+    validate.no_overflow(name, result, ~np.isfinite(result))
     return result
 
 
-def _project(X, name, W):
-    return _product(f"X @ {name}", X, W)
+def _project(name: str, X: Floats, weight_name: str, W: Floats) -> Floats:
+    """X @ W, (..., T, d_in) @ (d_in, d_out) -> (..., T, d_out)."""
+    if W.ndim != 2 or W.shape[0] != X.shape[-1] or W.size == 0:
+        expected = f"{weight_name} must have two axes, and {X.shape[-1]} rows, one per feature of {name}"
+        raise validate.refusal(expected, f"shape {W.shape}", "a row of X is multiplied from the left: X @ W")
+    X, W = validate.finite_where_used(name, X), validate.finite_where_used(weight_name, W)
+    return _product(f"{name} @ {weight_name}", X, W)
 
 
-def _numbers(**arrays):
-    found = [np.asarray(a) for a in arrays.values()]
-    dtype = np.result_type(np.float32, *(np.float64 if a.dtype.kind in "iu" else a.dtype for a in found))
-    return [a.astype(dtype, copy=False) for a in found]
-
-
-def _rows(name, X):
-    if X.ndim < 2 or X.size == 0:
-        raise ValueError(f"{name} shape {X.shape}")
-
-
-def _positive(temperature):
-    if not (temperature > 0 and math.isfinite(temperature)):
-        raise ValueError("temperature")
-    return float(temperature)
-
-
-def _refuse(name, array, bad, fix):
-    if bad.any():
-        place = tuple(np.argwhere(bad)[0].tolist())
-        raise ValueError(f"{name}{list(place)} is {array[place]}: {fix}.")
-
-
-def _refuse_empty(empty, why):
-    if empty.any():
-        raise ValueError(f"{row_names(empty)}: {why}")
-
-
-def _check(Q, K, allowed, empty_rows, V=None):
-    shape = (*Q.shape[:-1], K.shape[-2])
-    allowed = np.broadcast_to(True if allowed is None else as_boolean("allowed", allowed), shape)
+def _allowed(allowed: ArrayLike | None, shape: tuple[int, ...], empty_rows: str) -> NDArray[np.bool_]:
+    """Read `allowed` at the full shape of the weights, (..., n_q, n_k)."""
+    validate.choice("empty_rows", empty_rows, ("raise", "zero"))
+    allowed = validate.allowed_cells(allowed, shape)
     if empty_rows == "raise":
-        _refuse_empty(~allowed.any(-1), "no allowed key")
+        validate.no_empty_rows(
+            allowed, 'allow one, such as its own position, or ask for zeros by empty_rows="zero"'
+        )
     return allowed

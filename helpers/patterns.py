@@ -1,22 +1,25 @@
-"""Who may read whom: boolean arrays, rows are queries, columns are keys, True = may attend; combine them with ``&``.
+"""Who may read whom: plain boolean arrays, rows are queries, columns are keys, True = may attend.
 
-The converters at the end turn such an array into what each library wants, because no two mean quite the same
-by ``True`` or by the order of the axes.
+Combine patterns with ``&``. The converters at the end turn one into what a library wants, which depends on what
+True means there and on the axes it expects.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from . import validate
 
 if TYPE_CHECKING:
     import torch
 
 Pattern = NDArray[np.bool_]
+IfEmpty = Literal["raise", "keep"]
 
 __all__ = [
     "causal",
@@ -55,8 +58,8 @@ def full(n_q: int, n_k: int | None = None) -> Pattern:
     array([[1, 1, 1],
            [1, 1, 1]])
     """
-    n_q = whole_number("n_q", n_q)
-    n_k = n_q if n_k is None else whole_number("n_k", n_k)
+    n_q = validate.whole_number("n_q", n_q)
+    n_k = n_q if n_k is None else validate.whole_number("n_k", n_k)
     return np.ones((n_q, n_k), dtype=bool)
 
 
@@ -70,9 +73,9 @@ def causal(
     n_q, n_k : int
         Number of queries and of keys; as many keys as queries where `n_k` is left out.
     align : {"top-left", "bottom-right"}
-        Which ends meet where the numbers differ. "top-left": query 0 stands at key 0. "bottom-right": the last
-        query stands at the last key, as when new queries follow keys kept from before. Libraries differ, so
-        there is no default.
+        Which ends meet where the numbers differ. "top-left": query 0 stands at key 0. "bottom-right": the
+        last query stands at the last key, as when new queries follow keys kept from before. Libraries differ,
+        so there is no default.
 
     Returns
     -------
@@ -94,15 +97,11 @@ def causal(
     array([[1, 1, 1, 1, 0],
            [1, 1, 1, 1, 1]])
     """
-    n_q = whole_number("n_q", n_q)
-    n_k = n_q if n_k is None else whole_number("n_k", n_k)
-    if align not in ("top-left", "bottom-right", None):
-        raise ValueError(f'align must be "top-left" or "bottom-right", got {align!r}: write one of the two.')
-    if align is None and n_q != n_k:
-        raise ValueError(
-            f"a causal pattern of {n_q} queries and {n_k} keys has two meanings, and align is not given: "
-            'say align="top-left" (query 0 stands at key 0) or align="bottom-right" (the last query stands at the last key).'
-        )
+    n_q = validate.whole_number("n_q", n_q)
+    n_k = n_q if n_k is None else validate.whole_number("n_k", n_k)
+    if align is not None or n_q != n_k:
+        fix = f"of {n_q} queries and {n_k} keys, say whether query 0 stands at key 0 or the last at the last"
+        validate.choice("align", align, ("top-left", "bottom-right"), fix)
     last_key_of_row_0 = n_k - n_q if align == "bottom-right" else 0
     return np.tri(n_q, n_k, last_key_of_row_0, dtype=bool)
 
@@ -134,7 +133,7 @@ def window(n: int, width: int) -> Pattern:
            [0, 1, 1, 0],
            [0, 0, 1, 1]])
     """
-    n, width = whole_number("n", n), whole_number("width", width)
+    n, width = validate.whole_number("n", n), validate.whole_number("width", width)
     return np.tri(n, dtype=bool) & ~np.tri(n, k=-width, dtype=bool)
 
 
@@ -165,9 +164,9 @@ def prefix(n: int, length: int) -> Pattern:
            [1, 1, 1, 0],
            [1, 1, 1, 1]])
     """
-    n, length = whole_number("n", n), whole_number("length", length, least=0)
+    n, length = validate.whole_number("n", n), validate.whole_number("length", length, least=0)
     if length > n:
-        raise ValueError(f"length must be 0 to n={n}, got {length}: a prefix cannot be longer than the sequence.")
+        raise validate.refusal(f"length must be 0 to n={n}", length, "a prefix is part of the sequence")
     return np.tri(n, dtype=bool) | (np.arange(n) < length)
 
 
@@ -199,12 +198,11 @@ def documents(ids: ArrayLike) -> Pattern:
            [1, 1, 0],
            [0, 0, 1]])
     """
-    ids = np.asarray(ids)
-    if ids.ndim == 0 or ids.size == 0:
-        raise ValueError(f"ids must have shape (..., n) with n >= 1, got {ids.shape}: give one id per position.")
+    ids = validate.array("ids", ids)
+    validate.filled("ids", ids, "(..., n)", "give each position the number or name of its document", least=1)
     same = ids[..., :, None] == ids[..., None, :]
     if not same.diagonal(axis1=-2, axis2=-1).all():
-        raise ValueError("ids must be values that equal themselves, got NaN: give every document a number or a name.")
+        raise validate.refusal("every id must equal itself", "NaN", "give each document a number or a name")
     return same
 
 
@@ -233,82 +231,96 @@ def keys(keep: ArrayLike) -> Pattern:
            [1, 1, 0],
            [1, 1, 0]])
     """
-    keep = as_boolean("keep", keep)
-    if keep.ndim == 0 or keep.size == 0:
-        raise ValueError(f"keep must have shape (..., n_k) with n_k >= 1, got {keep.shape}: give one entry per key.")
+    keep = validate.booleans("keep", keep)
+    validate.filled("keep", keep, "(..., n_k)", "give one entry per key", least=1)
     return keep[..., None, :].copy()
 
 
-def to_torch_sdpa(allowed: ArrayLike) -> torch.Tensor:
-    """Convert to `attn_mask` of ``torch.nn.functional.scaled_dot_product_attention``, where True = may attend.
+def to_torch_sdpa(allowed: ArrayLike, *, empty_rows: IfEmpty = "raise") -> torch.Tensor:
+    """Convert to `attn_mask` of ``torch.nn.functional.scaled_dot_product_attention``: True = may attend.
 
     Parameters
     ----------
-    allowed : array_like of bool or 0/1, shape (n_q, n_k), (B, n_q, n_k) or (B, H or 1, n_q, n_k)
+    allowed : array_like of bool or 0/1, shape (n_q, n_k), (B, n_q, n_k) or (B, H, n_q, n_k)
+        H may be 1, and so may n_q: ``patterns.keys(keep)``.
+    empty_rows : {"raise", "keep"}
+        A query without an allowed key is refused, or left to the library. This one gives zeros.
 
     Returns
     -------
-    torch.Tensor of bool, shape (n_q, n_k) or (B, H or 1, n_q, n_k)
-        For a query of shape (B, H, n_q, d_k). The head axis is put in, because torch would read
-        (B, n_q, n_k) as one pattern per head, and say nothing where B = H.
+    torch.Tensor of bool, shape (n_q, n_k), (B, 1, n_q, n_k) or (B, H, n_q, n_k)
+        Three axes become four, for a query of shape (B, H, n_q, d_k): beside that, torch would read
+        (B, n_q, n_k) as one pattern per head, without a word where B = H. For a query without heads,
+        (B, n_q, d_k), write ``[:, 0]`` behind it; torch refuses it otherwise.
 
     Raises
     ------
     ValueError
-        If `allowed` is not such an array, or a query has no key: libraries give zeros, NaN or an even spread there.
+        If `allowed` is not such an array, or, by "raise", a query has no key.
     ImportError
         If PyTorch is not installed.
     """
-    allowed = _ready(allowed)
-    return _torch().from_numpy(_with_head_axis(allowed) if allowed.ndim > 2 else allowed)
+    allowed = _checked(allowed, empty_rows)
+    return _torch().from_numpy(allowed if allowed.ndim == 2 else _with_head_axis(allowed))
 
 
-def to_torch_mha(allowed: ArrayLike, n_heads: int) -> torch.Tensor:
-    """Convert to `attn_mask` of ``torch.nn.MultiheadAttention``, where True = blocked.
+def to_torch_mha(allowed: ArrayLike, n_heads: int, *, empty_rows: IfEmpty = "raise") -> torch.Tensor:
+    """Convert to `attn_mask` of ``torch.nn.MultiheadAttention``: True = blocked.
 
     Parameters
     ----------
-    allowed : array_like of bool or 0/1, shape (n_q, n_k), (B, n_q, n_k) or (B, H or 1, n_q, n_k)
+    allowed : array_like of bool or 0/1, shape (n_q, n_k), (B, n_q, n_k) or (B, H, n_q, n_k)
+        H may be 1. The module does not repeat a row for all queries: write ``full(n_q, n_k) & keys(keep)``.
     n_heads : int
-        The module's `num_heads`.
+        `num_heads` of the module.
+    empty_rows : {"raise", "keep"}
+        A query without an allowed key is refused, or left to the library. This one gives NaN with
+        ``need_weights=True``, its default, and zeros (before the output projection) without.
 
     Returns
     -------
     torch.Tensor of bool, shape (n_q, n_k) or (B * n_heads, n_q, n_k)
-        In the second the heads of batch item 0 come first, then those of item 1.
+        All heads of batch item 0 come first, then all of item 1.
 
     Raises
     ------
     ValueError
-        If `allowed` is not such an array, or a query has no key: libraries give zeros, NaN or an even spread there.
+        If `allowed` is not such an array, H is neither 1 nor `n_heads`, or, by "raise", a query has no key.
     ImportError
         If PyTorch is not installed.
     """
-    allowed, n_heads = _ready(allowed), whole_number("n_heads", n_heads)
-    if allowed.ndim > 2:
-        batch, heads, n_q, n_k = _with_head_axis(allowed).shape
+    allowed, n_heads = _checked(allowed, empty_rows), validate.whole_number("n_heads", n_heads)
+    blocked = ~allowed
+    if blocked.ndim > 2:
+        blocked = _with_head_axis(blocked)
+        batch, heads, n_q, n_k = blocked.shape
         if heads not in (1, n_heads):
-            raise ValueError(f"allowed has {heads} heads, expected 1 or n_heads={n_heads}: give one pattern per head.")
-        allowed = np.broadcast_to(_with_head_axis(allowed), (batch, n_heads, n_q, n_k)).reshape(-1, n_q, n_k)
-    return _torch().from_numpy(~allowed)
+            fix = "give one pattern per head, or one for all"
+            raise validate.refusal(f"allowed must have 1 or n_heads={n_heads} heads", heads, fix)
+        blocked = np.broadcast_to(blocked, (batch, n_heads, n_q, n_k)).reshape(batch * n_heads, n_q, n_k)
+    return _torch().from_numpy(blocked.copy())
 
 
-def to_jax(allowed: ArrayLike) -> Pattern:
-    """Convert to `mask` of ``jax.nn.dot_product_attention``, where True = may attend.
+def to_jax(allowed: ArrayLike, *, empty_rows: IfEmpty = "raise") -> Pattern:
+    """Convert to `mask` of ``jax.nn.dot_product_attention``: True = may attend.
 
     Parameters
     ----------
-    allowed : array_like of bool or 0/1, shape (n_q, n_k), (B, n_q, n_k) or (B, H or 1, n_q, n_k)
+    allowed : array_like of bool or 0/1, shape (n_q, n_k), (B, n_q, n_k) or (B, H, n_q, n_k)
+        H may be 1, and so may n_q: ``patterns.keys(keep)``.
+    empty_rows : {"raise", "keep"}
+        A query without an allowed key is refused, or left to the library. This one spreads its weight evenly
+        over the blocked keys.
 
     Returns
     -------
-    ndarray of bool, shape (B or 1, H or 1, n_q, n_k)
-        JAX wants these four axes although its query is (B, n_q, H, d_k), heads after positions.
+    ndarray of bool, shape (1, 1, n_q, n_k), (B, 1, n_q, n_k) or (B, H, n_q, n_k)
+        Heads before positions, although the query there is (B, n_q, H, d_k), heads after.
 
     Raises
     ------
     ValueError
-        If `allowed` is not such an array, or a query has no key: libraries give zeros, NaN or an even spread there.
+        If `allowed` is not such an array, or, by "raise", a query has no key.
 
     Examples
     --------
@@ -317,93 +329,65 @@ def to_jax(allowed: ArrayLike) -> Pattern:
     >>> to_jax(causal(3) & keys([[1, 1, 1], [1, 1, 0]])).shape
     (2, 1, 3, 3)
     """
-    return _with_head_axis(_ready(allowed))
+    return _with_head_axis(_checked(allowed, empty_rows))
 
 
-def to_keras(allowed: ArrayLike) -> Pattern:
-    """Convert to `attention_mask` of ``keras.layers.MultiHeadAttention``, where True = may attend.
+def to_keras(allowed: ArrayLike, *, empty_rows: IfEmpty = "raise") -> Pattern:
+    """Convert to `attention_mask` of ``keras.layers.MultiHeadAttention``: True = may attend.
 
     Parameters
     ----------
-    allowed : array_like of bool or 0/1, shape (n_q, n_k), (B, n_q, n_k) or (B, H or 1, n_q, n_k)
+    allowed : array_like of bool or 0/1, shape (n_q, n_k), (B, n_q, n_k) or (B, H, n_q, n_k)
+        H may be 1, and so may n_q: ``patterns.keys(keep)``.
+    empty_rows : {"raise", "keep"}
+        A query without an allowed key is refused, or left to the library. This one, on JAX, spreads its
+        weight evenly over the blocked keys, or gives zeros with ``return_attention_scores=True``.
 
     Returns
     -------
-    ndarray of bool, shape (B or 1, n_q, n_k) or (B, H or 1, n_q, n_k)
+    ndarray of bool, shape (1, n_q, n_k), (B, n_q, n_k) or (B, H, n_q, n_k)
+        The layer puts in the head axis itself where there are three.
 
     Raises
     ------
     ValueError
-        If `allowed` is not such an array, or a query has no key: libraries give zeros, NaN or an even spread there.
+        If `allowed` is not such an array, or, by "raise", a query has no key.
 
     Examples
     --------
     >>> to_keras(causal(3)).shape
     (1, 3, 3)
     """
-    allowed = _ready(allowed)
+    allowed = _checked(allowed, empty_rows)
     return allowed[None] if allowed.ndim == 2 else allowed
 
 
-def whole_number(name: str, value: Any, least: int = 1) -> int:
-    """Return `value` as an int, or say in a ValueError that `name` must be a whole number of at least `least`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or number < least or isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}: pass an int.")
-    return number
-
-
-def as_boolean(name: str, values: Any) -> Pattern:
-    """Return a boolean array of `values` (booleans, or the integers 0 and 1); anything else is a ValueError."""
-    array = np.asarray(values)
-    if array.dtype == bool:
-        return array
-    if array.dtype.kind in "iu" and ((array == 0) | (array == 1)).all():
-        return array.astype(bool)
-    if array.dtype.kind in "iu":
-        got, fix = "other integers", "write allowed == 1, and turn it round with np.logical_not, not with ~ on integers"
-    else:
-        got = f"dtype {array.dtype}"
-        fix = "for a mask that is added (0 and -inf) pass mask == 0, for one of 0.0 and 1.0 pass mask == 1"
-    raise ValueError(f"{name} must hold booleans (True = may attend) or the integers 0 and 1, got {got}: {fix}.")
-
-
-def row_names(empty: Pattern, limit: int = 6) -> str:
-    """Name the True places of `empty`, (..., n_q): "row 3", or "rows (0, 3), (1, 3) and 9 more" with batch axes."""
-    places = [tuple(place) if len(place) > 1 else place[0] for place in np.argwhere(empty).tolist()]
-    more = f" and {len(places) - limit} more" if len(places) > limit else ""
-    return ("row " if len(places) == 1 else "rows ") + ", ".join(map(str, places[:limit])) + more
-
-
-def _ready(allowed: ArrayLike) -> Pattern:
-    """Check what a converter was given and return a copy of it."""
-    allowed = as_boolean("allowed", allowed)
+def _checked(allowed: ArrayLike, empty_rows: str) -> Pattern:
+    """Read what a converter was given, and copy it."""
+    validate.choice("empty_rows", empty_rows, ("raise", "keep"))
+    allowed = validate.booleans("allowed", allowed)
     if allowed.ndim not in (2, 3, 4) or allowed.size == 0:
-        raise ValueError(
-            f"allowed must be (n_q, n_k), (B, n_q, n_k) or (B, H, n_q, n_k), got shape {allowed.shape}: "
-            "for padding alone pass patterns.keys(keep)."
-        )
-    empty = ~allowed.any(axis=-1)
-    if empty.any():
-        raise ValueError(
-            f"{row_names(empty)} of allowed has no key, expected at least one in each: libraries return zeros, NaN "
-            "or an even spread there. Allow a key, such as the query's own, or drop the row."
-        )
+        fix = "make it with patterns; of padding alone patterns.keys(keep)"
+        expected = "allowed must have shape (n_q, n_k), (B, n_q, n_k) or (B, H, n_q, n_k)"
+        raise validate.refusal(expected, f"shape {allowed.shape}", fix)
+    if empty_rows == "raise":
+        fix = "libraries give zeros, NaN or an even spread there, so allow one"
+        validate.no_empty_rows(allowed, f'{fix}, or leave it to the library by empty_rows="keep"')
     return np.array(allowed, order="C")
 
 
 def _with_head_axis(allowed: Pattern) -> Pattern:
-    """(n_q, n_k) -> (1, 1, n_q, n_k) and (B, n_q, n_k) -> (B, 1, n_q, n_k): the same pattern for every head."""
-    return allowed.reshape({2: (1, 1), 3: (-1, 1), 4: allowed.shape[:2]}[allowed.ndim] + allowed.shape[-2:])
+    """(n_q, n_k) -> (1, 1, n_q, n_k) and (B, n_q, n_k) -> (B, 1, n_q, n_k): one pattern for all heads."""
+    if allowed.ndim == 2:
+        return allowed[None, None]
+    return allowed[:, None] if allowed.ndim == 3 else allowed
 
 
-def _torch():
-    """Import PyTorch only where it is asked for."""
+def _torch() -> ModuleType:
+    """Import PyTorch, which a learner may lack, only when it is asked for."""
     try:
-        import torch
+        return import_module("torch")
     except ImportError as error:
-        raise ImportError("this converter returns a torch tensor, but PyTorch is not installed: pip install torch") from error
-    return torch
+        raise ImportError(
+            "this makes a torch tensor, but PyTorch is not installed: pip install torch"
+        ) from error
