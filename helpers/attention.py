@@ -1,4 +1,4 @@
-"""The truth of this course: attention in plain NumPy, which answers, pictures and libraries are compared with.
+"""The truth of this course: attention in plain NumPy, to compare answers, pictures and libraries with.
 
 Rows are queries, columns are keys; `allowed` is boolean, True = may attend. For all functions here:
 
@@ -93,8 +93,8 @@ def attention_weights(
     Raises
     ------
     ValueError
-        If shapes do not fit; `allowed` is neither boolean nor 0/1; a query has no allowed key; `temperature` is
-        not positive and finite; an allowed cell uses NaN or inf, or its score overflows.
+        If shapes do not fit; `allowed` is neither boolean nor 0/1; a query has no allowed key; `temperature`
+        is not positive and finite; an allowed cell uses NaN or inf, or its score overflows.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Who may read whom: plain boolean arrays, rows are queries, columns are keys, True = may attend.
 
-Combine patterns with ``&``. The converters at the end turn one into what a library wants, which depends on what
-True means there and on the axes it expects.
+Combine patterns with ``&``. The converters at the end turn one into what a library wants, which depends
+on what True means there and on the axes it expects.
 """
 
 from __future__ import annotations

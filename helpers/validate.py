@@ -55,12 +55,10 @@ def positive_number(name: str, value: Any) -> float:
     return number
 
 
-def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
+def choice(name: str, value: Any, options: tuple[str, ...], fix: str = "write one of these") -> str:
     """Read one of a few words."""
     if not (isinstance(value, str) and value in options):
-        raise refusal(
-            f"{name} must be one of {', '.join(map(repr, options))}", repr(value), "write one of these"
-        )
+        raise refusal(f"{name} must be one of {', '.join(map(repr, options))}", repr(value), fix)
     return value
 
 
@@ -92,7 +90,7 @@ def numbers(name: str, values: Any) -> NDArray[Any]:
 
 
 def floats(**values: Any) -> list[NDArray[np.floating]]:
-    """Read arrays in the dtype they are computed in: the widest of theirs, float32 at least, float64 for integers."""
+    """Read arrays in the dtype to compute in: their widest, float32 at least; integers count as float64."""
     found = [numbers(name, value) for name, value in values.items()]
     dtypes = [np.dtype(np.float64) if each.dtype.kind in "iu" else each.dtype for each in found]
     dtype = np.result_type(np.float32, *dtypes)
@@ -174,8 +172,8 @@ def attention_inputs(Q: NDArray[Any], K: NDArray[Any], V: NDArray[Any] | None = 
 def allowed_cells(allowed: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Read `allowed` for weights of `shape`, (..., n_q, n_k), and repeat it to that shape without copying.
 
-    Stricter than broadcasting: (n_q, 1) and (1, 1) fit anything by accident, and (B, 1, n_k) beside (B, H, n_q, d_k)
-    would be read as one row per head.
+    Stricter than broadcasting, in which (n_q, 1) and (1, 1) fit anything by accident, and (B, 1, n_k) beside
+    a Q of (B, H, n_q, d_k) is one row per head where B = H.
     """
     if allowed is None:
         return np.broadcast_to(True, shape)
@@ -191,12 +189,9 @@ def allowed_cells(allowed: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         legal = [f"({n_q}, {n_k})"]
         if batch:
             legal.append(f"({', '.join(f'{size} or 1' for size in batch)}, {n_q}, {n_k})")
-        raise refusal(
-            f"allowed must have shape {' or '.join(legal)}, with 1 in place of {n_q} where all rows are alike",
-            f"shape {allowed.shape}",
-            "rows are queries, columns are keys; for padding use patterns.keys(keep), and where Q has a head axis "
-            "that `allowed` lacks, put it in by allowed[:, None]",
-        )
+        expected = f"allowed must have shape {' or '.join(legal)}, or 1 for {n_q} where all queries are alike"
+        fix = "rows are queries, columns keys; make padding by patterns.keys(keep), a head axis by allowed[:, None]"
+        raise refusal(expected, f"shape {allowed.shape}", fix)
     return np.broadcast_to(allowed, shape)
 
 
