@@ -1,0 +1,26 @@
+"""Figures: arrays in, pictures out. SVG for cards and live figures, matplotlib for the page."""
+
+from __future__ import annotations
+
+from .bundle import bundle
+from .page import describe, panels, plot_bars, plot_lines, plot_pattern, plot_scores, plot_weights
+from .picture import Picture
+from .svg import bars, matrix, pattern, scores, table, weights
+
+__all__ = [
+    "Picture",
+    "bars",
+    "bundle",
+    "describe",
+    "matrix",
+    "panels",
+    "pattern",
+    "plot_bars",
+    "plot_lines",
+    "plot_pattern",
+    "plot_scores",
+    "plot_weights",
+    "scores",
+    "table",
+    "weights",
+]
