@@ -45,6 +45,26 @@ def pattern(allowed):
     return allowed
 
 
+def masked_weights(scores, allowed=None):
+    """Weights over the allowed keys of scores that are scaled already."""
+    return attention.softmax(scores if allowed is None else np.where(allowed, scores, -np.inf))
+
+
+def attention_row(q, K, V):
+    """The output of one query: (d_k,), (n_k, d_k), (n_k, d_v) -> (d_v,)."""
+    return attention.attention(np.asarray(q)[None], K, V)[0]
+
+
+def weights_beside_values(Q, K, V, allowed=None):
+    """Weights where values are at hand as well: they take no part."""
+    return attention.attention_weights(Q, K, allowed)
+
+
+def head_weights(Q, K, n_heads, allowed=None):
+    """Weights of one of `n_heads` heads; Q and K are this head's own, d_model / n_heads wide."""
+    return attention.attention_weights(Q, K, allowed)
+
+
 TASKS: dict[str, Task] = {
     name: Task(name, truth)
     for name, truth in {
@@ -65,6 +85,15 @@ TASKS: dict[str, Task] = {
         "split_heads": attention.split_heads,
         "merge_heads": attention.merge_heads,
         "multi_head_attention": attention.multi_head_attention,
+        "masked_weights": masked_weights,
+        "attention_row": attention_row,
+        "weights_beside_values": weights_beside_values,
+        "head_weights": head_weights,
+        "head_width": lambda d_model, n_heads: d_model // n_heads,
+        "head_scale": lambda d_model, n_heads: (d_model / n_heads) ** 0.5,
+        "parameters": lambda d_model, n_heads: 4 * d_model**2,  # W_Q, W_K, W_V and W_O
+        "score_bytes": lambda T, itemsize=4, n_heads=1, n_layers=1: T * T * itemsize * n_heads * n_layers,
+        "score_growth": lambda before, after: (after / before) ** 2,
     }.items()
 }
 

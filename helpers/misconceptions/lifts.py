@@ -1,0 +1,171 @@
+"""What one wrong step makes of all that is built on it: a wrong softmax, for one, gives wrong weights."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from .. import patterns
+from ..tasks import TASKS
+from .catalogue import CATALOGUE, Program
+from .plain import blocked, merge, scaled, softmax, split
+
+COMMONEST = (
+    *("lookup", "uniform", "mask-ignored", "scale-missing", "score-proportional", "scores-as-weights"),
+    *("not-normalised", "mask-after", "mask-value-0", "scale-dk", "axis", "swap-qk", "heat-swap", "polarity"),
+    *("mask-past", "mask-diag", "mask-one-ahead", "mask-finite-fill", "mask-small-fill", "mask-renormalised"),
+)
+
+# The axes of one unbatched argument; whatever an array has in front of them is a batch.
+AXES = {"Q": 2, "K": 2, "V": 2, "X": 2, "H": 3, "allowed": 2}
+
+# Under a causal pattern these are another entry (mask-past) or right.
+NOT_CAUSAL = {"mask-on-queries", "padrows"}
+
+
+def read(weights, V):
+    """Sum the values by their weights; a value of weight 0 does not count, not even NaN."""
+    return np.where(weights[..., None] != 0, weights[..., None] * V, 0).sum(axis=-2)
+
+
+def _under_causal(program):
+    def lifted(scores, allowed):
+        n_q, n_k = scores.shape
+        if not np.array_equal(allowed, patterns.causal(n_q, n_k, align="bottom-right")):
+            raise ValueError("this wrong pattern stands in for the causal one only.")
+        return softmax(blocked(scores, program(n_q, n_k, align="bottom-right")))
+
+    return lifted
+
+
+def _of_each_head(attend):
+    """Turn attend(h, Q, K, V, n_heads, allowed) into multi-head attention."""
+
+    def lifted(X, W_Q, W_K, W_V, W_O, n_heads, allowed):
+        Q, K, V = (split(X @ W, n_heads) for W in (W_Q, W_K, W_V))
+        return merge(np.stack([attend(Q[h], K[h], V[h], n_heads, allowed) for h in range(n_heads)])) @ W_O
+
+    return lifted
+
+
+# For each task, the tasks whose wrong programs it inherits, and how.
+LIFTS: dict[str, dict[str, Callable[[Program], Program]]] = {
+    "shifted_softmax": {"softmax": lambda wrong: lambda scores, shift: wrong(scores + shift)},
+    "masked_weights": {
+        "softmax": lambda wrong: lambda scores, allowed: wrong(blocked(scores, allowed)),
+        "causal_pattern": _under_causal,
+        "pattern": lambda wrong: lambda scores, allowed: softmax(blocked(scores, wrong(allowed))),
+    },
+    "attention_weights": {
+        "masked_weights": lambda wrong: lambda Q, K, allowed: wrong(scaled(Q, K), allowed),
+        "scores": lambda wrong: lambda Q, K, allowed: softmax(blocked(wrong(Q, K), allowed)),
+    },
+    "weights_beside_values": {"attention_weights": lambda wrong: lambda Q, K, allowed: wrong(Q, K, allowed)},
+    "head_weights": {"attention_weights": lambda wrong: lambda Q, K, allowed: wrong(Q, K, allowed)},
+    "attention": {
+        "attention_weights": lambda wrong: (
+            lambda Q, K, V, allowed, temperature: read(wrong(Q, K, allowed, temperature=temperature), V)
+        )
+    },
+    "attention_row": {"attention": lambda wrong: lambda q, K, V: wrong(q[None], K, V)[0]},
+    "causal_attention": {"attention": lambda wrong: lambda Q, K, V: wrong(Q, K, V, patterns.causal(len(Q)))},
+    "multi_head_attention": {
+        "attention": lambda wrong: _of_each_head(lambda Q, K, V, n_heads, allowed: wrong(Q, K, V, allowed)),
+        "head_weights": lambda wrong: _of_each_head(
+            lambda Q, K, V, n_heads, allowed: read(wrong(Q, K, n_heads, allowed), V)
+        ),
+    },
+}
+
+
+@cache
+def programs_for(task: str) -> MappingProxyType[str, Program]:
+    """Return the wrong programs of a task, commonest first.
+
+    Parameters
+    ----------
+    task : str
+        A name in ``helpers.tasks.TASKS``.
+
+    Returns
+    -------
+    mapping of str to callable
+        By the id of the misconception. Each is called as the task's right function is, warns of nothing, and
+        raises ValueError where it has no result.
+
+    Examples
+    --------
+    >>> programs_for("attention_weights")["scale-missing"]([[1, 0]], [[1, 0], [0, 1]]).round(3)
+    array([[0.731, 0.269]])
+    """
+    found = {id: entry.programs[task] for id, entry in CATALOGUE.items() if task in entry.programs}
+    for lower, lift in LIFTS.get(task, {}).items():
+        for id, program in programs_for(lower).items():
+            if not (task == "causal_attention" and id in NOT_CAUSAL):
+                found.setdefault(id, lift(program))
+    order = [id for id in COMMONEST if id in found] + [
+        id for id in CATALOGUE if id in found and id not in COMMONEST
+    ]
+    return MappingProxyType({id: _callable(task, found[id]) for id in order})
+
+
+def _callable(task: str, program: Program) -> Program:
+    """Make a program callable with all arguments of the task's right function, in a batch as well."""
+    signature, takes = inspect.signature(TASKS[task].truth), set(inspect.signature(program).parameters)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = _ready(bound.arguments, takes)
+        try:
+            with np.errstate(all="ignore"):
+                return _each(given, lambda one: program(**{name: one[name] for name in takes}))
+        except (TypeError, AttributeError, IndexError, ArithmeticError) as error:
+            raise ValueError(f"this wrong program has no result for these inputs: {error}") from error
+
+    return run
+
+
+def _ready(given: dict[str, Any], takes: set[str]) -> dict[str, Any]:
+    """Prepare arguments: float arrays, `allowed` written out, a temperature that nobody names in Q."""
+    given = {
+        name: np.asarray(value) if isinstance(value, (list, tuple)) else value
+        for name, value in given.items()
+    }
+    for name, value in given.items():
+        if (
+            isinstance(value, np.ndarray)
+            and value.dtype.kind in "iu"
+            and name not in ("allowed", "left", "right")
+        ):
+            given[name] = value.astype(float)
+    if given.get("allowed", ()) is None:
+        first = next(iter(given.values()))
+        n_k = first.shape[-1] if "scores" in given else len(given.get("K", first)[..., :, 0].T)
+        given["allowed"] = np.ones((*first.shape[:-1], n_k), dtype=bool)
+    if "Q" in given and "temperature" in given and "temperature" not in takes:
+        given["Q"] = given["Q"] / given["temperature"]
+    return given
+
+
+def _each(given: dict[str, Any], run: Callable[[dict[str, Any]], Any]) -> Any:
+    """Run on each item of a batch."""
+    leader = next((name for name in ("Q", "X", "H") if name in given), None)
+    batch = given[leader].shape[: -AXES[leader]] if leader else ()
+    if not batch:
+        return run(given)
+
+    def item(name, value, at):
+        if name not in AXES or value.ndim == AXES[name]:
+            return value
+        return np.broadcast_to(value, (*batch, *value.shape[-AXES[name] :]))[at]
+
+    results = [
+        run({name: item(name, value, at) for name, value in given.items()}) for at in np.ndindex(batch)
+    ]
+    return np.reshape(results, (*batch, *np.shape(results[0])))

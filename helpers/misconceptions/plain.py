@@ -1,0 +1,39 @@
+"""The right steps as the wrong programs use them: bare, so that each of those is wrong in one thing only.
+
+They refuse nothing and give NaN where helpers.attention would raise, as a first version does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def softmax(scores, axis=-1):
+    """Weights from scores; NaN for a row of nothing but -inf."""
+    exps = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return exps / exps.sum(axis=axis, keepdims=True)
+
+
+def blocked(scores, allowed):
+    """Scores with -inf where `allowed` is False."""
+    return np.where(allowed, scores, -np.inf)
+
+
+def scaled(Q, K):
+    """Scores divided by √d_k."""
+    return Q @ K.T / Q.shape[-1] ** 0.5
+
+
+def weigh(Q, K, allowed):
+    """Weights over the allowed keys."""
+    return softmax(blocked(scaled(Q, K), allowed))
+
+
+def split(X, n_heads):
+    """(T, d_model) -> (n_heads, T, d_head)."""
+    return X.reshape(len(X), n_heads, -1).swapaxes(0, 1)
+
+
+def merge(H):
+    """(n_heads, T, d_head) -> (T, d_model)."""
+    return H.swapaxes(0, 1).reshape(H.shape[1], -1)
