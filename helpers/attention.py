@@ -107,8 +107,16 @@ def attention_weights(
            [0.119203, 0.880797]])
     """
     Q, K = validate.floats(Q=Q, K=K)
-    allowed = _allowed(allowed, validate.attention_inputs(Q, K), empty_rows)
-    return _weights(Q, K, allowed, temperature)
+    allowed = validate.allowed_cells(allowed, validate.attention_inputs(Q, K), empty_rows)
+    temperature = validate.positive_number("temperature", temperature)
+    Q = _used_rows("Q", Q, allowed.any(axis=-1))
+    K = _used_rows("K", K, allowed.any(axis=-2))
+    d_k = Q.shape[-1]
+    with np.errstate(all="ignore"):  # a blocked score may overflow, an allowed one is refused below
+        scores = Q @ K.swapaxes(-1, -2) / d_k**0.5  # (n_q, d_k) @ (d_k, n_k) -> (n_q, n_k)
+    validate.no_overflow("Q @ K.T", scores, allowed & ~np.isfinite(scores))
+    # -inf and not -1e9: a blocked score is below every other then, and its exponential is 0.
+    return _softmax(np.where(allowed, scores, -np.inf), temperature=temperature)
 
 
 def attention(
@@ -144,10 +152,9 @@ def attention(
     array([[6.7, 6.6]])
     """
     Q, K, V = validate.floats(Q=Q, K=K, V=V)
-    allowed = _allowed(allowed, validate.attention_inputs(Q, K, V), empty_rows)
-    weights = _weights(Q, K, allowed, temperature)
-    # A value that no query may read becomes 0, because a weight of 0 would not hide it: 0 * NaN is NaN.
-    V = validate.finite_where_used("V", V, allowed.any(axis=-2))
+    allowed = validate.allowed_cells(allowed, validate.attention_inputs(Q, K, V), empty_rows)
+    weights = attention_weights(Q, K, allowed, temperature=temperature, empty_rows=empty_rows)
+    V = _used_rows("V", V, allowed.any(axis=-2))
     return _product("weights @ V", weights, V)  # (n_q, n_k) @ (n_k, d_v) -> (n_q, d_v)
 
 
@@ -287,8 +294,7 @@ def multi_head_attention(
     """
     X, W_Q, W_K, W_V, W_O = validate.floats(X=X, W_Q=W_Q, W_K=W_K, W_V=W_V, W_O=W_O)
     validate.filled("X", X, "(..., T, d_model)", "give one row per position")
-    allowed = validate.allowed_cells(allowed, (*X.shape[:-1], X.shape[-2]))
-    validate.no_empty_rows(allowed, "allow one, such as its own position")
+    allowed = validate.allowed_cells(allowed, (*X.shape[:-1], X.shape[-2]), "raise")
     Q = split_heads(_project("X", X, "W_Q", W_Q), n_heads)  # (..., T, d_model) -> (..., n_heads, T, d_k)
     K = split_heads(_project("X", X, "W_K", W_K), n_heads)
     V = split_heads(_project("X", X, "W_V", W_V), n_heads)
@@ -296,7 +302,7 @@ def multi_head_attention(
     return _project("heads", merge_heads(heads), "W_O", W_O)
 
 
-@np.errstate(all="ignore")  # exp(-1000) is 0, as it should be
+@np.errstate(all="ignore")  # exp(-1000) is 0, and should be
 def _softmax(scores: Floats, axis: int = -1, temperature: float = 1.0) -> Floats:
     """exp(scores / temperature), each row divided by its sum; a row of -inf becomes zeros."""
     dtype = scores.dtype
@@ -315,23 +321,16 @@ def _softmax(scores: Floats, axis: int = -1, temperature: float = 1.0) -> Floats
     return (exps / np.maximum(total, 1)).astype(dtype, copy=False)
 
 
-@np.errstate(all="ignore")  # blocked scores may overflow; allowed ones are checked
-def _weights(Q: Floats, K: Floats, allowed: NDArray[np.bool_], temperature: float) -> Floats:
-    """softmax(Q Kᵀ / sqrt(d_k) / temperature), the blocked scores being -inf."""
-    temperature = validate.positive_number("temperature", temperature)
-    Q = validate.finite_where_used("Q", Q, allowed.any(axis=-1))
-    K = validate.finite_where_used("K", K, allowed.any(axis=-2))
-    d_k = Q.shape[-1]
-    scores = Q @ K.swapaxes(-1, -2) / d_k**0.5  # (n_q, d_k) @ (d_k, n_k) -> (n_q, n_k)
-    validate.no_overflow("Q @ K.T", scores, allowed & ~np.isfinite(scores))
-    # -inf and not -1e9: exp(-inf) is 0 beside any other score, and a blocked score cannot be the largest.
-    return _softmax(np.where(allowed, scores, -np.inf), temperature=temperature)
+def _used_rows(name: str, X: Floats, used: NDArray[np.bool_]) -> Floats:
+    """X with 0 in the rows that no allowed cell uses: a weight of 0 would not hide them, 0 * NaN is NaN."""
+    validate.finite(name, X, used)
+    return np.where(used[..., None], X, 0)
 
 
-@np.errstate(all="ignore")
 def _product(name: str, left: Floats, right: Floats) -> Floats:
     """The matrix product of finite numbers; an overflow is refused by name."""
-    result = left @ right
+    with np.errstate(all="ignore"):
+        result = left @ right
     validate.no_overflow(name, result, ~np.isfinite(result))
     return result
 
@@ -341,16 +340,6 @@ def _project(name: str, X: Floats, weight_name: str, W: Floats) -> Floats:
     if W.ndim != 2 or W.shape[0] != X.shape[-1] or W.size == 0:
         expected = f"{weight_name} must have two axes, and {X.shape[-1]} rows, one per feature of {name}"
         raise validate.refusal(expected, f"shape {W.shape}", "a row of X is multiplied from the left: X @ W")
-    X, W = validate.finite_where_used(name, X), validate.finite_where_used(weight_name, W)
+    validate.finite(name, X)
+    validate.finite(weight_name, W)
     return _product(f"{name} @ {weight_name}", X, W)
-
-
-def _allowed(allowed: ArrayLike | None, shape: tuple[int, ...], empty_rows: str) -> NDArray[np.bool_]:
-    """Read `allowed` at the full shape of the weights, (..., n_q, n_k)."""
-    validate.choice("empty_rows", empty_rows, ("raise", "zero"))
-    allowed = validate.allowed_cells(allowed, shape)
-    if empty_rows == "raise":
-        validate.no_empty_rows(
-            allowed, 'allow one, such as its own position, or ask for zeros by empty_rows="zero"'
-        )
-    return allowed

@@ -80,11 +80,7 @@ def numbers(name: str, values: Any) -> NDArray[Any]:
     # numpy has no bfloat16 of its own; what JAX and others bring is known by being part of float32.
     real = found.dtype.kind in "iuf" or (found.dtype.kind == "V" and np.can_cast(found.dtype, np.float32))
     if not real:
-        fix = (
-            "booleans say who may read whom: pass them as `allowed`"
-            if found.dtype == bool
-            else "pass real numbers"
-        )
+        fix = "who may read whom goes in `allowed`" if found.dtype == bool else "convert it to floats"
         raise refusal(f"{name} must hold real numbers", f"dtype {found.dtype}", fix)
     return found
 
@@ -127,9 +123,7 @@ def axis_of(found: NDArray[Any], axis: Any) -> int:
     except TypeError:
         number = n
     if not -n <= number < n or isinstance(axis, bool):
-        raise refusal(
-            f"axis must be a whole number, {-n} to {n - 1}", repr(axis), "-1 is the axis of the keys"
-        )
+        raise refusal(f"axis must be a whole number, {-n} to {n - 1}", repr(axis), "-1 is the last, the keys")
     return number
 
 
@@ -151,10 +145,8 @@ def attention_inputs(Q: NDArray[Any], K: NDArray[Any], V: NDArray[Any] | None = 
     filled("Q", Q, "(..., n_q, d_k)", "one row per query, so put a single one in brackets: [q]")
     filled("K", K, "(..., n_k, d_k)", "one row per key, so put a single one in brackets: [k]")
     if Q.shape[-1] != K.shape[-1]:
-        fix = "project both to the same width"
-        raise refusal(
-            f"K must be as wide as Q, which has d_k={Q.shape[-1]}", f"K with d_k={K.shape[-1]}", fix
-        )
+        expected = f"K must be as wide as Q, which has d_k={Q.shape[-1]}"
+        raise refusal(expected, f"K with d_k={K.shape[-1]}", "project both to the same width")
     others = {"K": K}
     if V is not None:
         filled("V", V, "(..., n_k, d_v)", "one row per key, so write single numbers as [[10], [20]]")
@@ -169,12 +161,13 @@ def attention_inputs(Q: NDArray[Any], K: NDArray[Any], V: NDArray[Any] | None = 
     return (*Q.shape[:-1], K.shape[-2])
 
 
-def allowed_cells(allowed: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def allowed_cells(allowed: Any, shape: tuple[int, ...], empty_rows: str) -> NDArray[np.bool_]:
     """Read `allowed` for weights of `shape`, (..., n_q, n_k), and repeat it to that shape without copying.
 
     Stricter than broadcasting, in which (n_q, 1) and (1, 1) fit anything by accident, and (B, 1, n_k) beside
     a Q of (B, H, n_q, d_k) is one row per head where B = H.
     """
+    choice("empty_rows", empty_rows, ("raise", "zero"))
     if allowed is None:
         return np.broadcast_to(True, shape)
     allowed = booleans("allowed", allowed)
@@ -190,9 +183,14 @@ def allowed_cells(allowed: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         if batch:
             legal.append(f"({', '.join(f'{size} or 1' for size in batch)}, {n_q}, {n_k})")
         expected = f"allowed must have shape {' or '.join(legal)}, or 1 for {n_q} where all queries are alike"
-        fix = "rows are queries, columns keys; make padding by patterns.keys(keep), a head axis by allowed[:, None]"
+        fix = "rows are queries; patterns.keys(keep) is for padding, and allowed[:, None] adds a head axis"
         raise refusal(expected, f"shape {allowed.shape}", fix)
-    return np.broadcast_to(allowed, shape)
+    allowed = np.broadcast_to(allowed, shape)
+    if empty_rows == "raise":
+        no_empty_rows(
+            allowed, 'allow one, such as its own position; attention gives zeros by empty_rows="zero"'
+        )
+    return allowed
 
 
 def no_empty_rows(allowed: NDArray[np.bool_], fix: str) -> None:
@@ -202,20 +200,18 @@ def no_empty_rows(allowed: NDArray[np.bool_], fix: str) -> None:
         raise refusal("every query must have an allowed key", f"none in {name_rows(empty)}", fix)
 
 
-def finite_where_used(name: str, X: NDArray[Any], used: NDArray[np.bool_] | bool = True) -> NDArray[Any]:
-    """Set the rows of X that are not `used` to 0, whatever they hold; refuse NaN and inf in the others."""
-    used = np.broadcast_to(np.asarray(used)[..., None], X.shape)
-    bad = used & ~np.isfinite(X)
+def finite(name: str, X: NDArray[Any], used: NDArray[np.bool_] | bool = True) -> None:
+    """Refuse NaN and inf in the rows of X that are `used`, (...,) or all."""
+    bad = ~np.isfinite(X) & np.asarray(used)[..., None]
     if bad.any():
         at = place(bad)
-        fix = "repair that number, or block its position for every query"
+        fix = "repair that number, or block its position wherever it is read"
         raise refusal(f"{name} must be finite where it is used", f"{name}{list(at)} = {X[at]}", fix)
-    return np.where(used, X, 0)
 
 
 def no_overflow(name: str, result: NDArray[Any], bad: NDArray[np.bool_]) -> None:
     """Refuse a product of finite numbers that was too large for its dtype."""
     if bad.any():
         at = place(bad)
-        fix = f"the product overflows {result.dtype}, so scale the inputs down or pass a wider dtype"
-        raise refusal(f"{name} must be finite", f"{result[at]} at {list(at)}", fix)
+        fix = "scale the inputs down, or pass float64 where they are float32"
+        raise refusal(f"{name} must not overflow {result.dtype}", f"{result[at]} at {at}", fix)
