@@ -16,14 +16,13 @@ _NUMBERS = itertools.count()
 _SCRATCH = pytest.StashKey[Path]()
 _RECORDS = pytest.StashKey[dict[Path, tuple[int, int]]]()
 
-# Runs in each kernel before the first cell: a warning that a learner would see is an error, a file that helpers
-# open without an encoding too, and a notebook that goes online finds no network.
+# Runs in each kernel before the first cell: a warning that a learner would see is an error, and a notebook
+# that goes online finds no network.
 KERNEL_STARTUP = """
 def _settle():
     import socket
     import warnings
 
-    warnings.simplefilter("ignore", EncodingWarning)  # matplotlib and others open files so
     for category in (UserWarning, RuntimeWarning, FutureWarning, SyntaxWarning):
         warnings.simplefilter("error", category)
     warnings.filterwarnings("error", module=r"__main__$|helpers(\\.|$)")
@@ -59,7 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
             "JUPYTER_RUNTIME_DIR": str(scratch / "runtime"),
             "IPYTHONDIR": str(scratch / "ipython"),
             "PYTHONPATH": str(ROOT),  # kernels test this checkout, not a helpers installed from elsewhere
-            "PYTHONWARNDEFAULTENCODING": "1",  # a file opened without an encoding warns, and so fails
+            "PYTHONWARNDEFAULTENCODING": "1",  # a file that helpers open without an encoding is an error,
+            "PYTHONWARNINGS": "ignore::EncodingWarning",  # one that other packages open so is not
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",
             "KERAS_BACKEND": "jax",
             "JAX_PLATFORMS": "cpu",
@@ -80,7 +80,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def _own_record(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test a record of its own; the notebooks that nbval runs know no fixtures and share the run's."""
+    """Give each test a record of its own; what nbval runs knows no fixtures and keeps the run's."""
     record = request.config.stash[_SCRATCH] / f"{next(_NUMBERS)}.jsonl"
     monkeypatch.setenv("PREDICTIONS_FILE", str(record))
 
