@@ -1,0 +1,244 @@
+"""Predict, then run: the calls a notebook makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from .. import questions
+from ..questions import Question
+from . import answers, render
+from .answers import NotCommitted
+from .record import make_line
+from .session import Slot, session
+
+__all__ = ["compare", "diagnose", "predict", "progress", "revisit", "show"]
+
+_UNANSWERED = object()
+WAITING = "The run’s own result appears here once you commit. Running the cell again does not reveal it."
+EMPTY = {"text/html": "", "text/plain": ""}
+
+
+def predict(question_id: str, answer: Any = _UNANSWERED, because: str = "", sure: int | None = None) -> None:
+    """Show a question's card, or commit an answer typed as code.
+
+    Parameters
+    ----------
+    question_id : str
+        For example ``"01-weights"``.
+    answer : optional
+        A number, a row or grid of numbers (as numbers or as text, digits count), a shape, a pattern of 0 and 1, the letter of a
+        statement, or ``None`` for "I don't know yet". Left out, the card with its boxes appears.
+    because : str
+        One line of reason.
+    sure : {1, 2, 3}
+        1 a guess, 2 fairly sure, 3 sure. Needed with an answer.
+
+    Notes
+    -----
+    Nothing about the answer is shown before a commit. The first commit of a question is never altered; another answer is a
+    further line of the record.
+    """
+    try:
+        question = questions.get(question_id)
+    except ValueError as error:
+        _say(str(error))
+        return
+    if answer is _UNANSWERED:
+        _Card(question).show()
+    else:
+        _Card(question).show(typed=(answer, because, sure))
+
+
+def diagnose(question_id: str, answer: Any) -> str | None:
+    """Id of the known misconception that gives this answer, or None.
+
+    >>> diagnose("01-weights", [1.0, 0.0])
+    'lookup'
+    """
+    question = questions.get(question_id)
+    return answers.diagnose(question, answers.read(question, answer)).misconception
+
+
+def compare(question_id: str, value: Any = None) -> None:
+    """Show the run's ``value`` beside the prediction: at once if one is committed, else as soon as it is.
+
+    ``value`` is the asked part or the whole result of the run (for a question with two runs, the pair).
+    """
+    try:
+        question = questions.get(question_id)
+    except ValueError as error:
+        _say(str(error))
+        return
+    now = session()
+
+    def draw() -> tuple[render.Bundle, Mapping[str, Any]]:
+        lines = now.record.lines(question.id)
+        first = _first(lines, question)
+        if first is None:
+            return render.waiting(question, WAITING), {}
+        latest = _latest(lines, question)
+        bundle = _safely(question, latest, value, now.explanations_held)
+        return bundle, {"predictions": lines}  # the notebook alone is then a complete submission
+
+    now.watch(question.id, draw)
+
+
+def show(thing: Any, after: str | None = None) -> None:
+    """Show a figure, an array or a text, once the question ``after`` is committed (at once if ``after`` is None)."""
+    from .. import figures
+
+    bundle = {"text/html": str(render.markdown(thing)), "text/plain": thing} if isinstance(thing, str) else figures.bundle(thing)
+    if after is None:
+        Slot(bundle)
+        return
+    question = questions.get(after)
+    now = session()
+
+    def draw() -> tuple[render.Bundle, Mapping[str, Any]]:
+        if now.record.lines(question.id):
+            return bundle, {}
+        return render.waiting(question, f"This appears once you have committed {question.id}."), {}
+
+    now.watch(question.id, draw)
+
+
+def progress() -> None:
+    """Show which questions are committed, in which notebook, and how being sure went with being right."""
+    from . import overview
+
+    now = session()
+    now.watch("*", lambda: (overview.progress(now.record.lines()), {}))
+
+
+def revisit() -> None:
+    """Ask again, with other numbers, what you were sure of and got wrong, once it is due."""
+    from . import overview
+
+    due = overview.due(session().record.lines())
+    if not due:
+        _say("Nothing is due. What you are sure of and get wrong comes back here, with other numbers, in a later notebook.")
+    for question in due:
+        _Card(question).show()
+        _compare_fresh(question)
+
+
+def _compare_fresh(question: Question) -> None:
+    now = session()
+
+    def draw() -> tuple[render.Bundle, Mapping[str, Any]]:
+        lines = now.record.lines(question.id)
+        latest = _latest(lines, question)
+        if latest is None:
+            return render.waiting(question, WAITING), {}
+        return _safely(question, latest, None, now.explanations_held), {"predictions": lines}
+
+    now.watch(question.id, draw)
+
+
+def _first(lines: list[dict], question: Question) -> dict | None:
+    return next((line for line in lines if line["variant"] == question.variant), None)
+
+
+def _latest(lines: list[dict], question: Question) -> dict | None:
+    return next((line for line in reversed(lines) if line["variant"] == question.variant), None)
+
+
+def _safely(question: Question, line: dict, value: Any, held: bool) -> render.Bundle:
+    """Draw a comparison; a value that cannot be compared is said in a sentence rather than raised at the learner."""
+    comes_back = bool(question.fresh) and question.variant == "base"
+    try:
+        return render.comparison(question, line, value, held, comes_back)
+    except (ValueError, TypeError, IndexError) as error:
+        text = f"compare({question.id!r}, …) was given something it cannot set beside the prediction: {error}"
+        return render.waiting(question, text)
+
+
+def _say(text: str) -> None:
+    Slot(render.waiting(None, text))
+
+
+class _Card:
+    """One question on the page: the prompt, and the form below it while there is something to fill in."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.session = session()
+
+    def show(self, typed: tuple[Any, str, int | None] | None = None) -> None:
+        if typed is not None:
+            problem = self._commit_typed(*typed)
+            self.prompt = Slot(self._prompt_bundle([problem] if problem else [], open_code=bool(problem)))
+            return
+        done = self._lines()
+        self.prompt = Slot(self._prompt_bundle(self.session.record.new_problems()))
+        self.below = Slot(EMPTY)
+        if not _has_widgets():
+            return
+        if done:
+            self._offer_change()
+        else:
+            self._open_form()
+
+    def _lines(self) -> list[dict]:
+        return [line for line in self.session.record.lines(self.question.id) if line["variant"] == self.question.variant]
+
+    def _prompt_bundle(self, problems: list[str] | None = None, open_code: bool = False) -> render.Bundle:
+        lines = self._lines()
+        if lines:
+            return render.committed_card(self.question, lines[0], lines[-1], len(lines), problems or [])
+        return render.card(self.question, problems or [], str(self.session.path), open_code or not _has_widgets())
+
+    def _commit_typed(self, answer: Any, because: str, sure: int | None) -> str:
+        """Commit typed code once; running the same cell again adds nothing. Returns what is wrong, or an empty text."""
+        try:
+            committed = None if answer is None else answers.read(self.question, answer)
+            lines = self._lines()
+            if lines and lines[-1]["answer"] == committed:
+                return ""
+            return self._commit(answer, because, sure)
+        except NotCommitted as error:
+            return str(error)
+
+    def _commit(self, answer: Any, because: str, sure: int | None) -> str:
+        """Append one line to the record, then redraw what waited for it. Returns a sentence if it is in memory only."""
+        committed = None if answer is None else answers.read(self.question, answer)
+        if committed is not None and sure not in (1, 2, 3):
+            raise NotCommitted("Say how sure you are: sure=1 (a guess), sure=2 (fairly sure) or sure=3 (sure).")
+        line = make_line(
+            question=self.question.id, version=self.question.version, variant=self.question.variant,
+            notebook=self.question.notebook, kind=self.question.kind, answer=committed, because=because,
+            sure=sure if committed is not None else None, attempt=len(self._lines()) + 1,
+        )  # fmt: skip
+        saved = self.session.record.append(line)
+        self.session.committed(self.question.id)
+        return saved.message or ""
+
+    def _open_form(self, draft: dict | None = None) -> None:
+        from .form import Form
+
+        def commit(answer: Any, because: str, sure: int | None) -> None:
+            told = self._commit(answer, because, sure)
+            self.prompt.update(self._prompt_bundle([told] if told else []))
+            self._offer_change()
+
+        self.form = Form(self.question, commit, draft)
+        self.below.update(*_widget_bundle(self.form.box, "Fill in the boxes, or answer by typing code."))
+
+    def _offer_change(self) -> None:
+        import ipywidgets as widgets
+
+        button = widgets.Button(description="Change my mind", layout=widgets.Layout(width="auto"))
+        button.on_click(lambda _: (self.session.keep_one_button(None), self._open_form(self._lines()[-1])))
+        self.session.keep_one_button(self.below)
+        self.below.update(*_widget_bundle(button, ""))
+
+
+def _has_widgets() -> bool:
+    return find_spec("ipywidgets") is not None
+
+
+def _widget_bundle(widget: Any, text: str) -> tuple[render.Bundle, Mapping[str, Any]]:
+    bundle = widget._repr_mimebundle_()
+    return {**bundle, "text/plain": text}, {}

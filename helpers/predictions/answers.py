@@ -1,0 +1,237 @@
+"""From what was typed or clicked to what is committed, and from there to what it agrees with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..questions import NUMERIC, Question, agree
+from . import typed
+
+MOST_DIGITS = 4  # nobody is asked for more decimals than this
+
+
+class NotCommitted(ValueError):
+    """The answer cannot be committed yet; the message is for the learner."""
+
+
+def read(question: Question, raw: Any) -> Any:
+    """What goes into the record for an answer given as text, numbers, arrays or clicks.
+
+    Raises
+    ------
+    NotCommitted
+        If it cannot be read, has another size than asked, or leaves open whether it is the run's result or a
+        wrong program's: one more digit decides.
+    """
+    try:
+        answer = _read(question, raw)
+    except ValueError as error:
+        raise NotCommitted(str(error)) from None
+    if question.kind in NUMERIC:
+        _ask_for_a_digit(question, answer)
+    return answer
+
+
+def _read(question: Question, raw: Any) -> Any:
+    if question.kind == "choice":
+        return _read_choice(question, raw)
+    if question.kind == "words":
+        if not isinstance(raw, str) or not raw.strip():
+            raise NotCommitted("Write a few words, in quotes if you type the answer as code.")
+        return raw.strip()
+    if question.kind == "shape":
+        return typed.canonical(typed.read_shape(raw))
+    if question.kind == "cells":
+        return typed.canonical(typed.read_cells(raw, *question.shape))
+    return typed.canonical(_numbers(question, raw))
+
+
+def _numbers(question: Question, raw: Any) -> Any:
+    integers = bool(np.all(np.asarray(question.truth) == np.round(question.truth))) and question.unit is not None
+    if question.kind == "number":
+        return typed.read_number(raw, integers=integers, unit=question.unit)
+    if question.kind == "row":
+        return typed.read_row(raw, question.shape[0], labels=question.labels or None)
+    return typed.read_grid(raw, *question.shape)
+
+
+def _read_choice(question: Question, raw: Any) -> str:
+    keys = [option.key for option in question.options]
+    if isinstance(raw, str) and raw.strip() in keys:
+        return raw.strip()
+    if isinstance(raw, (int, np.integer)) and not isinstance(raw, bool) and 1 <= raw <= len(keys):
+        return keys[int(raw) - 1]
+    letters = "abcdefghij"[: len(keys)]
+    if isinstance(raw, str) and len(raw.strip()) == 1 and raw.strip().lower() in letters:
+        return keys[letters.index(raw.strip().lower())]
+    raise NotCommitted(f"Choose one of the statements by its letter, {letters[0]} to {letters[-1]}; got {raw!r}.")
+
+
+def fits(question: Question, answer: Any, value: Any) -> bool:
+    """Whether a committed answer says ``value``, at the digits typed."""
+    if answer is None or value is None:
+        return False
+    if question.kind in ("choice", "words"):
+        return answer == value
+    if question.kind == "shape":
+        return tuple(answer) == tuple(value)
+    if question.kind == "cells":
+        return np.shape(answer) == np.shape(value) and bool(np.array_equal(np.asarray(answer, bool), np.asarray(value, bool)))
+    values = np.asarray(value, dtype=float)
+    numbers = flat_numbers(question, answer)
+    return values.size == len(numbers) and all(
+        number.fits(float(one)) for number, one in zip(numbers, values.ravel(), strict=True)
+    )
+
+
+def flat_numbers(question: Question, answer: Any) -> list[typed.Typed]:
+    """The typed numbers of a committed numeric answer, row after row."""
+    read_again = _numbers(question, answer)
+    if question.kind == "number":
+        return [read_again]
+    return [number for row in read_again for number in (row if isinstance(row, Sequence) else [row])]
+
+
+def _ask_for_a_digit(question: Question, answer: Any) -> None:
+    """Refuse an answer so coarse that the truth and a wrong program both fit it, while another digit would tell."""
+    values = [question.truth, *question.wrong.values()]
+    fitting = [value for value in values if fits(question, answer, value)]
+    if len(fitting) < 2 or fitting[0] is not question.truth:
+        return
+    if any(not agree(question.truth, value, digits=MOST_DIGITS) for value in fitting[1:]):
+        raise NotCommitted(
+            "At these digits more than one way of computing fits. Please type one more digit "
+            "(if you mean a whole number exactly, type it as 1.0)."
+        )
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a committed answer agrees with: the run, a known wrong program, or neither."""
+
+    right: bool | None  # None: nothing is judged (no answer yet, or words)
+    misconception: str | None = None
+    step: str = ""  # for an answer that fits nothing known: where it first parts from the run
+
+
+def diagnose(question: Question, answer: Any) -> Diagnosis:
+    """Compare a committed answer with the run and with every wrong program the question can see."""
+    if answer is None or question.kind == "words":
+        return Diagnosis(None)
+    if fits(question, answer, question.truth):
+        return Diagnosis(True)
+    option = question.option(answer) if question.kind == "choice" else None
+    if option is not None and option.misconception:
+        return Diagnosis(False, option.misconception)
+    for name, value in question.wrong.items():
+        if fits(question, answer, value):
+            return Diagnosis(False, name)
+    return Diagnosis(False, None, first_difference(question, answer))
+
+
+def first_difference(question: Question, answer: Any) -> str:
+    """One sentence: the first step at which an answer parts from the run (sum, order, scores; or the first entry)."""
+    if question.kind == "shape":
+        return _shape_difference(tuple(answer), tuple(question.truth))
+    if question.kind == "cells":
+        return _cells_difference(np.asarray(answer, bool), np.asarray(question.truth, bool))
+    if question.kind not in NUMERIC:
+        return ""
+    numbers = flat_numbers(question, answer)
+    mine = np.array([number.value for number in numbers])
+    run = np.asarray(question.truth, dtype=float).ravel()
+    if question.kind == "row" and len(run) > 1 and np.all(run >= 0) and np.isclose(run.sum(), 1):
+        return _weights_difference(question, mine, run)
+    apart = next((at for at, number in enumerate(numbers) if not number.fits(run[at])), None)
+    if apart is None:
+        return ""
+    where = f"{_label(question, apart)}: " if len(run) > 1 else ""
+    return f"The first number that parts from the run is {where}you {mine[apart]:g}, the run {run[apart]:.4g}." if where else _size(mine[0], run[0])
+
+
+def _label(question: Question, at: int) -> str:
+    if question.kind == "row" and question.labels:
+        return question.labels[at]
+    if question.kind == "grid":
+        row, column = np.unravel_index(at, question.shape)
+        return f"row {row}, column {column}"
+    return f"entry {at}"
+
+
+def _size(mine: float, run: float) -> str:
+    if mine == 0 or run == 0:
+        return ""
+    if mine * run < 0:
+        return "The sign parts first."
+    ratio = mine / run
+    if 0.5 < ratio < 2:
+        return "The size is right; the digits part."
+    return f"Yours is {ratio:.3g} times the run's." if ratio >= 2 else f"Yours is {1 / ratio:.3g} times smaller than the run's."
+
+
+def _weights_difference(question: Question, mine: np.ndarray, run: np.ndarray) -> str:
+    slack = 0.006 * len(mine)
+    if np.any(mine < 0):
+        return f"A weight is never negative: {_label(question, int(np.argmin(mine)))} has {mine.min():g}."
+    blocked = [at for at in range(len(run)) if run[at] == 0 and mine[at] > 0]
+    if blocked:
+        return f"It parts at who may be read: {_label(question, blocked[0])} is blocked here, and you gave it {mine[blocked[0]]:g}."
+    if abs(mine.sum() - 1) > slack:
+        return f"It parts at the sum: a row of weights shares out 1, and yours adds up to {mine.sum():.3g}."
+    gaps = run[:, None] - run[None, :]
+    turned = np.argwhere((gaps > 1e-9) & (mine[:, None] < mine[None, :]))
+    if len(turned):
+        more, less = turned[0]
+        return f"It parts at the order: you put {_label(question, less)} before {_label(question, more)}; the scores put it after."
+    top, low = int(np.argmax(run)), int(np.argmin(np.where(run > 0, run, np.inf)))
+    if mine[top] > 0 and mine[low] > 0 and run[top] > run[low]:
+        yours, theirs = np.log(mine[top] / mine[low]), np.log(run[top] / run[low])
+        word = "too sharp" if yours > theirs else "too flat"
+        return (
+            f"The order is right, the sharing is {word}: yours belongs to scores {yours:.2f} apart between "
+            f"{_label(question, top)} and {_label(question, low)}; the run's are {theirs:.2f} apart."
+        )
+    return "The sum and the order are right; it parts at the exponentials."
+
+
+def _shape_difference(mine: tuple[int, ...], run: tuple[int, ...]) -> str:
+    if len(mine) != len(run):
+        return f"It parts at the number of axes: you gave {len(mine)}, the run has {len(run)}."
+    if sorted(mine) == sorted(run):
+        return "The sizes are right; their order is not."
+    at = next(axis for axis, (one, other) in enumerate(zip(mine, run, strict=True)) if one != other)
+    return f"It parts at axis {at}: you gave {mine[at]}, the run has {run[at]}."
+
+
+def _cells_difference(mine: np.ndarray, run: np.ndarray) -> str:
+    row, column = np.argwhere(mine != run)[0]
+    state = "allowed" if run[row, column] else "blocked"
+    count = int((mine != run).sum())
+    return f"{count} {'cell differs' if count == 1 else 'cells differ'}; the first is row {row}, column {column}: {state} in the run."
+
+
+def as_typed(question: Question, value: Any) -> Any:
+    """How a learner would type ``value`` as code: the fewest decimals (three to six) that commit without a further question."""
+    if question.kind in ("choice", "words"):
+        return value
+    if question.kind == "shape":
+        return tuple(int(size) for size in value)
+    if question.kind == "cells":
+        return np.asarray(value, dtype=int).tolist()
+    for digits in range(3, 7):
+        for raw in (np.round(np.asarray(value, dtype=float), digits).tolist(), _with_zeros(value, digits)):
+            try:
+                answer = read(question, raw)
+            except NotCommitted:
+                continue
+            if fits(question, answer, value):
+                return raw
+    raise ValueError(f"{question.id}: {value!r} cannot be typed so that it is told apart from the wrong programs.")
+
+
+def _with_zeros(value: Any, digits: int) -> Any:
+    return np.vectorize(lambda one: f"{one:.{digits}f}")(np.asarray(value, dtype=float)).tolist()

@@ -1,0 +1,174 @@
+"""The boxes and buttons of a card, as ipywidgets; what they commit goes through the same function as typed code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets as widgets
+from markupsafe import Markup
+
+from ..questions import Question
+from .answers import NotCommitted
+from .render import SURENESS, style
+
+Commit = Callable[[Any, str, "int | None"], None]
+LARGEST_CLICKED = 6  # rows or columns; larger patterns are typed as code
+
+
+class Form:
+    """One open form. ``commit`` takes answer, reason and sureness, and raises NotCommitted with what to mend."""
+
+    def __init__(self, question: Question, commit: Commit, draft: dict | None = None) -> None:
+        self.question = question
+        self._commit = commit
+        self._asked_for_reason = False
+        self.answer, self._read = _answer_field(question, draft["answer"] if draft else None)
+        self.because = widgets.Text(
+            description="because", placeholder="one line of reason", value=(draft or {}).get("because") or "",
+            layout=widgets.Layout(width="auto"),
+        )  # fmt: skip
+        self.sure = widgets.RadioButtons(
+            options=[(text, level) for level, text in SURENESS.items()], value=None, description="how sure",
+            orientation="horizontal", layout=widgets.Layout(width="auto"),
+        )  # fmt: skip
+        self.button = widgets.Button(description="Commit", button_style="primary")
+        self.unknown = widgets.Button(description="I don’t know yet", layout=widgets.Layout(width="auto"))
+        self.message = widgets.HTML()
+        self.button.on_click(lambda _: self._press(self._read, needs_all=True))
+        self.unknown.on_click(lambda _: self._press(lambda: None, needs_all=False))
+        buttons = widgets.HBox([self.button, self.unknown])
+        self.box = widgets.VBox([widgets.HTML(_style_tag()), self.answer, self.because, self.sure, buttons, self.message])
+        self.box.add_class("abh-form")
+
+    def _press(self, read: Callable[[], Any], needs_all: bool) -> None:
+        """Commit, or say what is missing; whatever goes wrong is said here, since a callback's error is shown nowhere."""
+        try:
+            answer = read()
+            if needs_all and self.sure.value is None:
+                raise NotCommitted("Say how sure you are: a guess, fairly sure or sure.")
+            if needs_all and not self.because.value.strip() and not self._asked_for_reason:
+                self._asked_for_reason = True
+                raise NotCommitted("A reason in one line makes it a prediction rather than a guess. Commit again to go without.")
+            self._commit(answer, self.because.value, self.sure.value if needs_all else None)
+        except NotCommitted as error:
+            self.tell(str(error))
+        except Exception as error:  # noqa: BLE001 - the learner must hear of it, and the typed call still works
+            self.tell(f"The card failed ({type(error).__name__}: {error}). Your answer is not committed; type it as code instead.")
+
+    def tell(self, text: str) -> None:
+        """Show a sentence below the buttons; announced by screen readers."""
+        self.message.value = Markup('<p class="abh-message" role="alert">{}</p>').format(text)
+
+
+def _style_tag() -> str:
+    return Markup("<style>{}</style>").format(style() + _FORM_CSS)
+
+
+_FORM_CSS = Markup("""
+.abh-form{box-sizing:border-box;max-width:760px;margin:0;padding:0 16px 10px;border-left:4px solid var(--jp-warn-color0,#b35900);overflow:visible}
+.abh-form .widget-label{width:auto;min-width:64px;color:var(--jp-ui-font-color1,#1f2328)}
+.abh-form .widget-html:first-child{display:none}
+.abh-form .widget-radio-box{width:auto;height:auto;gap:4px}
+.abh-form .widget-radio-box label{white-space:normal;height:auto;line-height:1.4;margin:0 14px 2px 0}
+.abh-form .widget-radio{height:auto;width:auto}
+.abh-form .abh-message{color:var(--jp-ui-font-color0,#1f2328);font-weight:600;margin:4px 0;line-height:1.4}
+.abh-form .widget-html-content{height:auto;line-height:1.4}
+""")
+
+
+def _answer_field(question: Question, draft: Any) -> tuple[widgets.Widget, Callable[[], Any]]:
+    """The widget that takes an answer of this kind, and a function that reads it."""
+    return {
+        "choice": _choice,
+        "row": _row,
+        "grid": _grid,
+        "cells": _cells,
+        "number": _line,
+        "shape": _line,
+        "words": _words,
+    }[question.kind](question, draft)
+
+
+def _choice(question: Question, draft: Any):
+    letters = "abcdefghij"
+    options = [(f"{letters[at]}) {_plain(option.says)}", option.key) for at, option in enumerate(question.options)]
+    field = widgets.RadioButtons(options=options, value=draft, description="", layout=widgets.Layout(width="auto"))
+    return field, lambda: _chosen(field.value)
+
+
+def _chosen(value: Any) -> Any:
+    if value is None:
+        raise NotCommitted("Choose one of the statements.")
+    return value
+
+
+def _plain(markdown: str) -> str:
+    return markdown.replace("`", "").replace("**", "").replace("*", "")
+
+
+def _text(description: str, value: str = "", width: str = "150px") -> widgets.Text:
+    return widgets.Text(description=description, value=value, layout=widgets.Layout(width=width))
+
+
+def _row(question: Question, draft: Any):
+    count = question.shape[0]
+    labels = question.labels or tuple(f"entry {at}" for at in range(count))
+    fields = [_text(label, draft[at] if draft else "") for at, label in enumerate(labels)]
+    box = widgets.HBox(fields, layout=widgets.Layout(flex_flow="row wrap"))
+    return box, lambda: [field.value for field in fields]
+
+
+def _grid(question: Question, draft: Any):
+    rows, columns = question.shape
+    names = question.row_labels or tuple(f"row {at}" for at in range(rows))
+    heads = question.labels or tuple(f"col {at}" for at in range(columns))
+    fields = [[_text(f"{names[i]}, {heads[j]}", draft[i][j] if draft else "", "auto") for j in range(columns)] for i in range(rows)]
+    lines = [widgets.HBox(line, layout=widgets.Layout(flex_flow="row wrap")) for line in fields]
+    return widgets.VBox(lines), lambda: [[field.value for field in line] for line in fields]
+
+
+def _line(question: Question, draft: Any):
+    value = ", ".join(str(size) for size in draft) if isinstance(draft, list) else (draft or "")
+    name = "shape" if question.kind == "shape" else (question.labels[0] if question.labels else "answer")
+    field = _text(name, value, "320px")
+    field.placeholder = "for example 2, 3" if question.kind == "shape" else ""
+    return field, lambda: field.value
+
+
+def _words(question: Question, draft: Any):
+    field = widgets.Textarea(description="in words", value=draft or "", layout=widgets.Layout(width="auto"))
+    return field, lambda: field.value
+
+
+def _cells(question: Question, draft: Any):
+    rows, columns = question.shape
+    if max(rows, columns) > LARGEST_CLICKED:
+        field = widgets.Textarea(description="rows of 0, 1", layout=widgets.Layout(width="auto"))
+        return field, lambda: field.value
+    on, off = ("changes", "stays") if question.part == "rows that change" else ("allowed", "blocked")
+    names = question.row_labels or tuple(f"query {at}" for at in range(rows))
+    heads = question.labels or tuple(f"key {at}" for at in range(columns))
+    buttons = [[_toggle(on, off, f"{names[i]}, {heads[j]}", bool(draft and draft[i][j])) for j in range(columns)] for i in range(rows)]
+    tall = rows > 1
+    corner = [widgets.Label("")] if tall else []
+    children = corner + [widgets.Label(head) for head in heads]
+    for name, line in zip(names, buttons, strict=True):
+        children += ([widgets.Label(name)] if tall else []) + line
+    template = ("max-content " if tall else "") + f"repeat({columns}, 92px)"
+    box = widgets.GridBox(children, layout=widgets.Layout(grid_template_columns=template, grid_gap="2px"))
+    return box, lambda: [[int(button.value) for button in line] for line in buttons]
+
+
+def _toggle(on: str, off: str, where: str, value: bool) -> widgets.ToggleButton:
+    button = widgets.ToggleButton(
+        value=value, description=on if value else off, icon="check" if value else "",
+        tooltip=where, layout=widgets.Layout(width="90px", margin="0"),
+    )  # fmt: skip
+
+    def say(change: dict) -> None:
+        button.description = on if change["new"] else off
+        button.icon = "check" if change["new"] else ""
+
+    button.observe(say, "value")
+    return button

@@ -1,0 +1,200 @@
+"""The questions: prose from one TOML file a notebook, numbers from running the tasks they name."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import tasks
+from ..misconceptions import CATALOGUE, programs_for
+
+KINDS = ("choice", "row", "grid", "number", "shape", "cells", "words")
+NUMERIC = ("row", "grid", "number")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One statement of a choice; ``key`` is what the run comes to if the statement holds."""
+
+    key: str
+    says: str
+    misconception: str | None = None
+    feedback: str = ""
+    right: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question with the inputs it is about; its answer is always computed from them."""
+
+    id: str
+    notebook: str
+    kind: str
+    prompt: str
+    version: int = 1
+    task: str | None = None
+    program: str | None = None  # id of a catalogue entry, where the question is about what a wrong program gives
+    part: str = "all"
+    cell: str | None = None
+    ask: str = ""
+    labels: tuple[str, ...] = ()
+    row_labels: tuple[str, ...] = ()
+    unit: str | None = None
+    options: tuple[Option, ...] = ()
+    misconceptions: tuple[str, ...] = ()
+    because: str = ""
+    explanation: str = ""
+    wrong_and_sure: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    then: Mapping[str, Any] = field(default_factory=dict)
+    fresh: Mapping[str, list] = field(default_factory=dict)
+    variant: str = "base"
+
+
+
+    def run(self, program: Callable[..., Any] | None = None) -> Any:
+        """Run the right function, or ``program`` in its place; a pair (before, after) where ``then`` says so."""
+        if self.task is None:
+            return None
+        if program is None and self.program:
+            program = programs_for(self.task)[self.program]
+        before = tasks.run(self.task, self.inputs, program)
+        return (before, tasks.run(self.task, {**self.inputs, **self.then}, program)) if self.then else before
+
+    def asked(self, program: Callable[..., Any] | None = None) -> Any:
+        """Return the part of the result that the question asks for: a number, an array, a shape or an option's key."""
+        if self.task is None:
+            return next((option.key for option in self.options if option.right), None)
+        return tasks.read(self.run(program), self.part)
+
+    @cached_property
+    def truth(self) -> Any:
+        return self.asked()
+
+    @cached_property
+    def wrong(self) -> dict[str, Any]:
+        """What each wrong program this question can see gives instead, by id, commonest first."""
+        if self.task is None:
+            return {}
+        programs = programs_for(self.task)
+        found = {}
+        for name in self.misconceptions or programs:
+            if name not in programs or name == self.program:
+                continue
+            try:
+                found[name] = self.asked(programs[name])
+            except (ValueError, IndexError, ZeroDivisionError, TypeError):
+                continue  # a wrong program may well be undefined on these inputs
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many numbers or cells the answer has along each axis; empty for one number, a shape or a choice."""
+        return np.shape(self.truth) if self.kind in ("row", "grid", "cells") else ()
+
+    @property
+    def right_key(self) -> str | None:
+        return self.truth if self.kind == "choice" else None
+
+    def option(self, key: str | None) -> Option | None:
+        return next((option for option in self.options if option.key == key), None)
+
+
+
+    def say(self, template: str, **more: Any) -> str:
+        """Fill ``{placeholders}`` with the question's inputs, the whole ``run`` and the ``asked`` part of it."""
+        names = {**self.inputs, **{f"then_{name}": value for name, value in self.then.items()}}
+        return template.format(**names, run=self.run(), asked=self.truth, **more) if template else ""
+
+    @property
+    def text(self) -> str:
+        return self.prompt.format(**self.inputs, **{f"then_{name}": value for name, value in self.then.items()})
+
+
+
+    def renew(self, variant: str, tries: int = 500) -> Question:
+        """The same question on fresh numbers, drawn from ``fresh`` by the variant's name.
+
+        Numbers on which a wrong program would give the right answer (to two digits) are drawn again, so the new
+        numbers tell apart what the old ones did. A question without ``fresh`` keeps its numbers.
+        """
+        if not self.fresh:
+            return replace(self, variant=variant)
+        seed = int.from_bytes(f"{self.id}/{variant}".encode(), "big")
+        rng = np.random.default_rng(seed)
+        for _ in range(tries):
+            drawn = {name: rng.choice(values, size=np.shape(self.inputs[name])).tolist() for name, values in self.fresh.items()}
+            candidate = replace(self, variant=variant, inputs={**self.inputs, **drawn})
+            if drawn != {name: self.inputs[name] for name in drawn} and candidate._tells_apart(self.wrong):
+                return candidate
+        raise ValueError(
+            f"{self.id}: no numbers from its `fresh` table tell its wrong programs apart in {tries} draws: widen the table."
+        )
+
+    def _tells_apart(self, names: Mapping[str, Any]) -> bool:
+        if set(self.wrong) != set(names):
+            return False
+        return not any(agree(self.truth, value, digits=2) for value in self.wrong.values())
+
+
+def agree(one: Any, other: Any, digits: int | None = None) -> bool:
+    """Whether two asked parts are the same: equal keys or shapes, or numbers close (or equal at ``digits`` decimals)."""
+    if isinstance(one, (str, tuple)) or isinstance(other, (str, tuple)) or one is None or other is None:
+        return type(one) is type(other) and one == other
+    one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    if one.shape != other.shape:
+        return False
+    if digits is not None:
+        return bool(np.array_equal(np.round(one, digits), np.round(other, digits), equal_nan=True))
+    return bool(np.allclose(one, other, rtol=1e-4, atol=1e-6, equal_nan=True))
+
+
+def _build(notebook: str, raw: dict[str, Any]) -> Question:
+    raw = dict(raw)
+    options = tuple(Option(**option) for option in raw.pop("options", ()))
+    for name in ("labels", "row_labels", "misconceptions"):
+        raw[name] = tuple(raw.get(name, ()))
+    for option in options:
+        if option.misconception and option.misconception not in CATALOGUE:
+            raise ValueError(f"{raw['id']}: option {option.key!r} names {option.misconception!r}, which is not in the catalogue.")
+    return Question(notebook=notebook, options=options, **raw)
+
+
+@cache
+def load() -> dict[str, Question]:
+    """All questions by id, in the order of the notebooks and of the files."""
+    found: dict[str, Question] = {}
+    for path in sorted(Path(__file__).parent.glob("*.toml")):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        for raw in content["questions"]:
+            question = _build(content["notebook"], raw)
+            if question.id in found:
+                raise ValueError(f"{path.name}: question {question.id} is there twice: rename one.")
+            found[question.id] = question
+    return found
+
+
+def get(question_id: str) -> Question:
+    """One question by id; ValueError with the nearest ids for a name that is not there."""
+    questions = load()
+    if question_id not in questions:
+        near = [name for name in questions if name[:2] == str(question_id)[:2]] or list(questions)
+        raise ValueError(f"There is no question {question_id!r}. Known: {', '.join(near)}.")
+    return questions[question_id]
+
+
+def titles() -> dict[str, str]:
+    """Notebook file name (without ending) -> its title, in order."""
+    files = sorted(Path(__file__).parent.glob("*.toml"))
+    contents = (tomllib.loads(path.read_text(encoding="utf-8")) for path in files)
+    return {content["notebook"]: content["title"] for content in contents}
+
+
+def of_notebook(notebook: str) -> Iterator[Question]:
+    return (question for question in load().values() if question.notebook == notebook)

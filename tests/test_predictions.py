@@ -1,0 +1,349 @@
+"""The prediction cell's contract, on a page that only remembers what was shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers import compare, diagnose, predict, progress, questions, revisit, show
+from helpers.attention import attention_weights
+from helpers.misconceptions import CATALOGUE
+from helpers.predictions import answers, overview, session
+from helpers.predictions.form import Form
+from helpers.questions import Option, Question
+
+Q, K = [[0.5, -1.0, 2.0]], [[1.0, 0.2, 0.4], [-0.3, 1.0, 0.1], [0.6, 0.5, -0.8], [0.0, -1.2, 0.3]]
+WEIGHTS = attention_weights(Q, K)[0]
+ROW = Question(
+    id="99-row", notebook="99_test", kind="row", task="attention_weights", part="row 0", labels=("a", "b", "c", "d"),
+    prompt="Query `{Q[0]}`.", explanation="The secret is {asked[0]:.3f}.", because="a model reason",
+    wrong_and_sure="A longer answer.", misconceptions=("scale-missing", "uniform"), inputs={"Q": Q, "K": K},
+    fresh={"Q": [-1, 0, 1, 2], "K": [-1, 0, 1, 2]},
+)  # fmt: skip
+CHOICE = Question(
+    id="99-choice", notebook="99_test", kind="choice", task="softmax", part="same or different", prompt="And now?",
+    inputs={"scores": [0.7, 0.0]}, then={"scores": [100.7, 100.0]}, explanation="Shifting leaves them.",
+    options=(
+        Option("same", "Nothing moves."),
+        Option("different", "They move.", misconception="shift-changes", feedback="Look at the difference."),
+    ),
+)  # fmt: skip
+OTHERS = [
+    Question(id="99-number", notebook="99_test", kind="number", task="weighted_sum", prompt="?", inputs={"weights": [0.25, 0.75], "values": [2, 6]}),
+    Question(id="99-shape", notebook="99_test", kind="shape", task="product_of_shapes", part="shape", prompt="?", inputs={"left": [2, 3], "right": [3, 5]}),
+    Question(id="99-grid", notebook="99_test", kind="grid", task="softmax", prompt="?", inputs={"scores": [[0.0, 1.0, 2.0], [2.0, 0.5, 0.0]]}),
+    Question(id="99-cells", notebook="99_test", kind="cells", task="pattern", prompt="?", inputs={"allowed": {"pattern": "causal", "n_q": 3}}),
+    Question(id="99-words", notebook="99_test", kind="words", prompt="Why?", explanation="Because."),
+    Question(id="98-later", notebook="98_test", kind="words", prompt="Later?", explanation="Later."),
+]  # fmt: skip
+
+
+class Page:
+    """What stands on the page, slot by slot."""
+
+    def __init__(self) -> None:
+        self.slots: dict[str, dict] = {}
+        self.metadata: dict[str, dict] = {}
+
+    def send(self, slot: session.Slot, bundle: dict, metadata: Any, update: bool) -> None:
+        assert update == (slot._id in self.slots)
+        self.slots[slot._id] = bundle
+        self.metadata[slot._id] = dict(metadata or {})
+
+    @property
+    def text(self) -> str:
+        return "\n".join(bundle["text/plain"] for bundle in self.slots.values())
+
+    @property
+    def html(self) -> str:
+        return "\n".join(bundle.get("text/html", "") for bundle in self.slots.values())
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Page]:
+    """A page, a record of its own, and the test's questions among the known ones."""
+    page = Page()
+    monkeypatch.setenv("PREDICTIONS_FILE", str(tmp_path / "my_predictions.jsonl"))
+    monkeypatch.setattr(session.Slot, "_send", lambda slot, bundle, metadata, update: page.send(slot, bundle, metadata, update))
+    monkeypatch.setattr(session, "_current", None)
+    for question in (ROW, CHOICE, *OTHERS):
+        monkeypatch.setitem(questions.load(), question.id, question)
+    yield page
+
+
+def lines(tmp_path: Path) -> list[dict]:
+    path = tmp_path / "my_predictions.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def open_form(monkeypatch: pytest.MonkeyPatch, question_id: str) -> Form:
+    """The form that `predict` puts on the page."""
+    made: list[Form] = []
+    original = Form.__init__
+
+    def remember(form: Form, *arguments: Any, **named: Any) -> None:
+        original(form, *arguments, **named)
+        made.append(form)
+
+    monkeypatch.setattr(Form, "__init__", remember)
+    predict(question_id)
+    return made[-1]
+
+
+def test_nothing_of_the_answer_is_shown_before_the_commit(page: Page) -> None:
+    predict("99-row")
+    compare("99-row", WEIGHTS)
+    show(np.array(WEIGHTS), after="99-row")
+    everything = json.dumps(list(page.slots.values()), default=str) + json.dumps(list(page.metadata.values()))
+    for secret in ("secret", "model reason", "longer answer", *(f"{weight:.2f}" for weight in WEIGHTS)):
+        assert secret not in everything
+    assert "appears here once you commit" in page.text
+
+
+def test_the_commit_fills_the_place_that_waited(page: Page) -> None:
+    compare("99-row", WEIGHTS)
+    waiting = list(page.slots)
+    predict("99-row", answers.as_typed(ROW, ROW.truth), because="I computed", sure=2)
+    assert "secret" in page.slots[waiting[0]]["text/html"]
+    assert "Yes, your prediction" in page.text
+    assert page.metadata[waiting[0]]["predictions"][0]["because"] == "I computed"
+
+
+def test_a_misconception_is_named_with_its_program_run_on_the_same_numbers(page: Page) -> None:
+    wrong = ROW.wrong["scale-missing"]
+    predict("99-row", answers.as_typed(ROW, wrong), because="e to the score", sure=3)
+    compare("99-row", WEIGHTS)
+    assert CATALOGUE["scale-missing"].verdict in page.text
+    assert f"{wrong[0]:.3f}" in page.html
+    for code in CATALOGUE["scale-missing"].lines():
+        assert code.strip()[:20] in page.text
+    assert "A longer answer." in page.text
+    assert "revisit()" in page.text
+
+
+def test_an_answer_that_fits_nothing_known_gets_the_first_step_that_parts(page: Page) -> None:
+    for typed, step in [
+        ([0.1, 0.2, 0.3, 0.2], "sum"),
+        ([0.2, 0.3, 0.4, 0.1], "order"),
+        ([-0.2, 0.4, 0.4, 0.4], "never negative"),
+    ]:
+        assert step in answers.diagnose(ROW, answers.read(ROW, typed)).step
+    sharper = np.exp(3 * np.log(WEIGHTS)) / np.exp(3 * np.log(WEIGHTS)).sum()
+    found = answers.diagnose(ROW, answers.read(ROW, np.round(sharper, 3)))
+    assert found.misconception is None
+    assert "too sharp" in found.step
+
+
+def test_where_truth_and_a_wrong_program_fit_another_digit_is_asked_for(page: Page, tmp_path: Path) -> None:
+    question = Question(
+        id="99-close", notebook="99_test", kind="row", task="attention_weights", part="row 0", prompt="?",
+        misconceptions=("scale-missing",), inputs={"q": [1, 0], "K": [[1, 0], [0, 1]]},
+    )  # fmt: skip
+    questions.load()["99-close"] = question
+    try:
+        predict("99-close", [0.7, 0.3], because="about", sure=2)
+        assert "one more digit" in page.text
+        assert lines(tmp_path) == []
+        predict("99-close", [0.67, 0.33], because="about", sure=2)
+        assert len(lines(tmp_path)) == 1
+    finally:
+        del questions.load()["99-close"]
+
+
+def test_the_first_commit_stays_and_a_change_of_mind_is_a_further_line(page: Page, tmp_path: Path) -> None:
+    for answer in ([0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25], [0.4, 0.2, 0.2, 0.2]):
+        predict("99-row", answer, because="so", sure=1)
+    kept = lines(tmp_path)
+    assert [line["attempt"] for line in kept] == [1, 2]
+    assert kept[0]["answer"] == ["0.25"] * 4
+    assert {"question", "version", "variant", "notebook", "kind", "answer", "because", "sure", "attempt", "time"} <= set(kept[0])
+
+
+def test_i_do_not_know_yet_is_a_commit(page: Page, tmp_path: Path) -> None:
+    compare("99-row", WEIGHTS)
+    predict("99-row", None)
+    assert lines(tmp_path)[0]["answer"] is None
+    assert "did not know yet" in page.text
+
+
+def test_changed_numbers_are_shown_and_not_judged(page: Page) -> None:
+    predict("99-row", [0.25, 0.25, 0.25, 0.25], because="even", sure=3)
+    compare("99-row", attention_weights(np.array(Q) * 2, K)[0])
+    assert "nothing is judged" in page.text
+    assert CATALOGUE["uniform"].verdict not in page.text
+
+
+def test_held_explanations_leave_prediction_and_run(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EXPLANATIONS", "held")
+    predict("99-row", [0.25, 0.25, 0.25, 0.25], because="even", sure=3)
+    compare("99-row", WEIGHTS)
+    assert f"{WEIGHTS[0]:.3f}" in page.text
+    assert "secret" not in page.html
+    assert CATALOGUE["uniform"].verdict not in page.html
+
+
+def test_a_choice_over_two_runs_is_judged_by_the_runs(page: Page) -> None:
+    predict("99-choice", "b", because="bigger", sure=3)
+    compare("99-choice", ([0.668, 0.332], [0.668, 0.332]))
+    assert "nothing is judged" in page.text  # not these numbers
+    page.slots.clear()
+    compare("99-choice", (CHOICE.run()[0], CHOICE.run()[1]))
+    assert CATALOGUE["shift-changes"].verdict in page.text
+    assert "Look at the difference." in page.text
+
+
+@pytest.mark.parametrize("question", [ROW, CHOICE, *OTHERS], ids=lambda question: question.id)
+def test_every_kind_commits_from_the_form_and_compares(
+    question: Question, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = open_form(monkeypatch, question.id)
+    right = "in a word" if question.kind == "words" else answers.as_typed(question, question.truth)
+    monkeypatch.setattr(form, "_read", lambda: right)
+    form.because.value, form.sure.value = "a reason", 2
+    form.button.click()
+    assert form.message.value == ""
+    assert len(lines(tmp_path)) == 1
+    compare(question.id, question.run())
+    assert "nothing is judged" not in page.text
+    if question.kind != "words":
+        assert "Yes, your prediction" in page.text
+
+
+def test_the_form_reads_its_own_boxes(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = open_form(monkeypatch, "99-cells")
+    toggles = [child for child in form.answer.children if hasattr(child, "icon")]
+    for at in (0, 3, 4, 6, 7, 8):
+        toggles[at].value = True
+    form.because.value, form.sure.value = "below the diagonal", 3
+    form.button.click()
+    assert lines(tmp_path)[0]["answer"] == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    assert toggles[0].description == "allowed"
+
+
+def test_the_form_says_what_is_missing_and_commits_nothing(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = open_form(monkeypatch, "99-number")
+    form.button.click()
+    assert "how sure" in form.message.value
+    form.sure.value = 1
+    form.button.click()
+    assert "reason" in form.message.value
+    form.button.click()  # going without is allowed the second time; the box is still empty
+    assert "alert" in form.message.value
+    assert lines(tmp_path) == []
+    form.answer.value = "five?"
+    form.button.click()
+    assert lines(tmp_path) == []
+    form.answer.value = "5,0"
+    form.button.click()
+    assert lines(tmp_path)[0]["answer"] == "5,0"
+
+
+def test_a_failing_commit_is_said_on_the_card(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = open_form(monkeypatch, "99-number")
+    monkeypatch.setattr(form, "_commit", lambda *_: 1 / 0)
+    form.answer.value, form.because.value, form.sure.value = "5.0", "x", 2
+    form.button.click()
+    assert "ZeroDivisionError" in form.message.value
+
+
+def test_a_second_click_or_run_leaves_one_line(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = open_form(monkeypatch, "99-number")
+    form.answer.value, form.because.value, form.sure.value = "5.0", "x", 2
+    form.button.click()
+    form.button.click()
+    predict("99-number")
+    assert len(lines(tmp_path)) == 1
+
+
+def test_without_ipywidgets_the_card_is_text_and_typing_works(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("helpers.predictions._has_widgets", lambda: False)
+    predict("99-row")
+    assert 'predict("99-row", […, …, …, …], because="…", sure=2)' in page.text
+    predict("99-row", "0.25 0.25 0.25 0.25", because="even", sure=1)
+    assert lines(tmp_path)[0]["answer"] == ["0.25"] * 4
+
+
+def test_an_unwritable_place_is_told_and_the_session_goes_on(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("PREDICTIONS_FILE", str(tmp_path / "file" / "my_predictions.jsonl"))
+    predict("99-row", [0.25, 0.25, 0.25, 0.25], because="even", sure=1)
+    compare("99-row", WEIGHTS)
+    assert "memory" in page.html
+    assert CATALOGUE["uniform"].verdict in page.text
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [([0.5, 0.5], "4"), ("abc", "number"), ([0.1, 0.2, 0.3, float("nan")], "number"), ([], "4"), ({}, "")],
+)
+def test_what_cannot_be_read_is_said_and_not_raised(page: Page, tmp_path: Path, answer: Any, told: str) -> None:
+    predict("99-row", answer, because="x", sure=1)
+    assert told in page.text
+    assert lines(tmp_path) == []
+
+
+def test_a_missing_sureness_and_an_unknown_question_are_sentences(page: Page, tmp_path: Path) -> None:
+    predict("99-row", [0.25, 0.25, 0.25, 0.25])
+    assert "sure=1" in page.html
+    predict("99-rwo")
+    compare("99-rwo", 1)
+    assert page.text.count("There is no question") == 2
+    assert lines(tmp_path) == []
+
+
+def test_a_reason_is_shown_as_text_not_as_markup(page: Page) -> None:
+    predict("99-row", [0.25, 0.25, 0.25, 0.25], because="<script>alert(1)</script>", sure=1)
+    compare("99-row", WEIGHTS)
+    assert "<script>" not in page.html
+
+
+def test_what_was_sure_and_wrong_comes_back_on_fresh_numbers_until_right(page: Page, tmp_path: Path) -> None:
+    predict("99-row", answers.as_typed(ROW, ROW.wrong["scale-missing"]), because="x", sure=3)
+    revisit()
+    assert "Nothing is due" in page.text
+    predict("98-later", "later", because="x", sure=1)
+    (asked,) = overview.due(lines(tmp_path))
+    assert asked.variant == "fresh-1"
+    assert not questions.agree(asked.truth, ROW.truth)
+    assert asked.truth.tolist() == ROW.renew("fresh-1").truth.tolist()  # reproducible from the record alone
+    revisit()
+    assert str(asked.inputs["Q"][0]) in page.text
+    line = lines(tmp_path)[0] | {"variant": "fresh-1", "answer": answers.read(asked, answers.as_typed(asked, asked.truth))}
+    assert overview.due([*lines(tmp_path), line]) == []
+    wrong = line | {"answer": ["0.9", "0.1", "0.0", "0.0"]}
+    assert overview.due([*lines(tmp_path), wrong])[0].variant == "fresh-2"
+
+
+def test_a_day_makes_it_due_as_well(page: Page, tmp_path: Path) -> None:
+    predict("99-row", answers.as_typed(ROW, ROW.wrong["uniform"]), because="x", sure=3)
+    later = datetime.now(timezone.utc) + timedelta(days=1, seconds=1)
+    assert [question.id for question in overview.due(lines(tmp_path), now=later)] == ["99-row"]
+
+
+def test_progress_counts_first_answers_and_redraws_itself(page: Page) -> None:
+    progress()
+    place = next(iter(page.slots))
+    assert "Nothing judged yet" in page.slots[place]["text/plain"]
+    question = questions.get("01-weights")
+    predict("01-weights", answers.as_typed(question, question.truth), because="x", sure=3)
+    predict("01-weights", answers.as_typed(question, question.wrong["scale-missing"]), because="x", sure=3)
+    assert "When you were sure, 1 of 1 agreed" in page.slots[place]["text/plain"]
+
+
+def test_diagnose_names_the_wrong_program() -> None:
+    assert diagnose("01-weights", [1.0, 0.0]) == "lookup"
+    assert diagnose("01-weights", [0.67, 0.33]) is None
+
+
+def test_a_damaged_record_is_told_once_and_kept(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "my_predictions.jsonl"
+    path.write_text("<<<<<<< HEAD\n", encoding="utf-8")
+    predict("99-row")
+    assert "line 1" in page.html
+    assert path.read_text(encoding="utf-8").startswith("<<<<<<< HEAD")
