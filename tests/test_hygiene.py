@@ -1,4 +1,4 @@
-"""Files as they should lie in the repository: notebooks by their rules, sources by ruff, all by LF and UTF-8."""
+"""Files as they should lie in the repository: notebooks by their rules, sources by ruff, text in UTF-8."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_the_fixer_repairs_a_notebook_that_was_worked_in(tmp_path):
     def work(notebook):
         for number, cell in enumerate(notebook.cells):
             cell.metadata.update(
-                trusted=True, execution={"iopub.status.busy": "noon"}, tags=["measured", "x"]
+                trusted=True, execution={"iopub.execute": "noon"}, tags=["measured", "x"]
             )
             cell.source += "\n\n"
             if cell.cell_type == "code":
