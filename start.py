@@ -7,7 +7,7 @@ The first run downloads into the folder .venv, beside this file; later runs star
 Your notebooks are in my_notebooks, copied from notebooks; nothing here ever overwrites one of yours.
 
     --exact         install the exact versions in requirements-tested.txt
-    --frameworks    with test: also install PyTorch, JAX and Keras, and run their tests
+    --frameworks    also install PyTorch, JAX and Keras, which some notebooks and tests compare with
     other options   are passed on, to jupyter lab (--no-browser, --port=8890) or to pytest (-x, -k softmax)
 """
 
@@ -37,14 +37,14 @@ def main(arguments):
         print(__doc__)
         return 0
     testing = arguments[:1] == ["test"]
-    own = {"--exact", "--frameworks"} if testing else {"--exact"}
+    own = {"--exact", "--frameworks"}
     passed_on = [argument for argument in arguments[testing:] if argument not in own]
 
     files = ["requirements.txt"]
     if testing:
         files.append("requirements-dev.txt")
-        if "--frameworks" in arguments or os.environ.get("REQUIRE_EVERYTHING") == "1":
-            files.append("requirements-frameworks.txt")
+    if "--frameworks" in arguments or os.environ.get("REQUIRE_EVERYTHING") == "1":
+        files.append("requirements-frameworks.txt")
     make_environment()
     install(files, exact="--exact" in arguments)
     if testing:

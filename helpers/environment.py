@@ -17,10 +17,7 @@ PACKAGE = Path(__file__).resolve().parent
 NEEDED = ("jupyterlab", "ipykernel", "ipywidgets", "numpy", "matplotlib", "nbval")
 OPTIONAL = ("torch", "jax", "keras")
 _KINDS = {"needed": NEEDED, "optional": OPTIONAL}
-_HOW = {
-    "needed": "To get it, run `python start.py` in the course's folder.",
-    "optional": "To get it: `python -m pip install -r requirements-frameworks.txt` in the course's folder.",
-}
+_HOW = {"needed": "`python start.py`", "optional": "`python start.py --frameworks`"}
 
 
 @dataclass(frozen=True)
@@ -128,10 +125,13 @@ def other_helpers(path: Iterable[str] | None = None) -> list[Path]:
 
 def _missing(versions: dict[str, str | None]) -> list[str]:
     """Name what is not installed, in one line a kind, with how to get it."""
-    absent = {kind: [name for name in names if versions[name] is None] for kind, names in _KINDS.items()}
-    return [
-        f"Not installed, {kind}: {', '.join(absent[kind])}. {_HOW[kind]}" for kind in _KINDS if absent[kind]
-    ]
+    remarks = []
+    for kind, names in _KINDS.items():
+        absent = [name for name in names if versions[name] is None]
+        if absent:
+            how = f"{_HOW[kind]} in the course's folder gets {'them' if len(absent) > 1 else 'it'}"
+            remarks.append(f"Not installed, {kind}: {', '.join(absent)}; {how}.")
+    return remarks
 
 
 def _strangers() -> list[str]:
