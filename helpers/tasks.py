@@ -161,6 +161,23 @@ def _against_one(value) -> str:
     return "one" if np.isclose(total, 1, atol=1e-6) else ("below" if total < 1 else "above")
 
 
+def _spread(row) -> str:
+    row = np.asarray(row, dtype=float)
+    if np.isclose(row.max(), row.sum()):
+        return "one key"
+    return "equal" if np.allclose(row, row[0]) else "uneven"
+
+
+def _change(pair) -> str:
+    before, after = (float(one) for one in pair)
+    return "same" if np.isclose(before, after, atol=1e-9) else ("grows" if after > before else "shrinks")
+
+
+def _heat(pair) -> str:
+    before, after = (np.asarray(one, dtype=float) for one in pair)
+    return "leaks" if np.any((before == 0) & (after > 0)) else _sharpness(pair)
+
+
 WHOLE: dict[str, Callable[[Any], Any]] = {
     "all": np.asarray,
     "shape": lambda value: np.shape(value),
@@ -174,14 +191,20 @@ ONE_ROW: dict[str, Callable[[Any], Any]] = {
     "sum of row": lambda row: float(np.sum(row)),
     "sum against one of row": _against_one,  # "below", "one", "above" or "undefined"
     "winner of row": lambda row: f"key {int(np.argmax(row))}",
+    "spread of row": _spread,  # "one key", "equal" or "uneven"
+}
+ROW_OF_PAIR: dict[str, Callable[[Any], Any]] = {
+    "heat of row": _heat,  # "sharper", "flatter", "same", or "leaks" where a weight of 0 grows
 }
 
 
 def read(value: Any, part: str) -> Any:
     """The part of a result that a question asks for.
 
-    ``"all"``, ``"shape"``, ``"counts"``; ``"row 2"``, ``"sum of row 2"``, ``"sum against one of row 2"``, ``"winner of row 2"``;
-    ``"cell 1 0"``; of a pair (before, after): ``"same or different"``, ``"sharper or flatter"``, ``"rows that change"``.
+    ``"all"``, ``"shape"``, ``"counts"``; ``"row 2"``, ``"sum of row 2"``, ``"sum against one of row 2"``,
+    ``"winner of row 2"``, ``"spread of row 2"``; ``"cell 1 0"``; of a pair (before, after):
+    ``"same or different"``, ``"sharper or flatter"``, ``"rows that change"``, ``"heat of row 2"``,
+    ``"change of cell 1 0"``.
 
     >>> read([[0.5, 0.5], [0.2, 0.7]], "sum against one of row 1")
     'below'
@@ -191,7 +214,11 @@ def read(value: Any, part: str) -> Any:
     name, _, at = part.rpartition(" ")
     if name in ONE_ROW:
         return ONE_ROW[name](np.asarray(value)[int(at)])
+    if name in ROW_OF_PAIR:
+        return ROW_OF_PAIR[name]([np.asarray(one)[int(at)] for one in value])
+    if part.startswith("change of cell "):
+        return _change([read(one, part.removeprefix("change of ")) for one in value])
     if part.startswith("cell "):
         return np.asarray(value)[tuple(int(index) for index in part.split()[1:])].item()
-    known = [*WHOLE, *(f"{name} i" for name in ONE_ROW), "cell i j"]
+    known = [*WHOLE, *(f"{name} i" for name in (*ONE_ROW, *ROW_OF_PAIR)), "cell i j", "change of cell i j"]
     raise ValueError(f"part is {part!r}, but a question can ask for one of {known}: name one of these.")
