@@ -16,10 +16,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {
         "fetchNews": "false",
@@ -33,11 +38,13 @@ KERNEL_IDLE = """() => {
     const panel = window.jupyterapp?.shell.currentWidget;
     return panel?.sessionContext?.session?.kernel?.status === 'idle';
 }"""
-ALL_RAN = """() => {
+ALL_RAN_OR_FAILED = """() => {
     const panel = window.jupyterapp.shell.currentWidget;
+    const cells = panel.content.widgets.filter(c => c.model.type === 'code' && c.model.sharedModel.getSource().trim());
+    const errors = cells.flatMap(c => c.model.sharedModel.getOutputs()).filter(o => o.output_type === 'error');
+    if (errors.length) return errors[0].ename + ': ' + errors[0].evalue;
     if (panel.sessionContext.session?.kernel?.status !== 'idle') return false;
-    return panel.content.widgets.filter(c => c.model.type === 'code' && c.model.sharedModel.getSource().trim())
-        .every(c => c.model.executionCount !== null && c.model.executionState !== 'running');
+    return cells.every(c => c.model.executionCount !== null && c.model.executionState !== 'running') && 'all ran';
 }"""
 
 
@@ -67,12 +74,21 @@ def jupyterlab(folder: Path, home: Path, theme: str = "JupyterLab Light") -> Ite
     env.pop("MPLBACKEND", None)
     address = f"http://127.0.0.1:{_free_port()}"
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
-        f"--port={address.rpartition(':')[2]}", f"--ServerApp.root_dir={folder}", "--IdentityProvider.token=",
-        "--ServerApp.disable_check_xsrf=True", "--LabApp.expose_app_in_browser=True",
-        "--LabApp.extension_manager=readonly", f"--LabApp.app_settings_dir={settings}",
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={address.rpartition(':')[2]}",
+        f"--ServerApp.root_dir={folder}",
+        "--IdentityProvider.token=",
+        "--ServerApp.disable_check_xsrf=True",
+        "--LabApp.expose_app_in_browser=True",
+        "--LabApp.extension_manager=readonly",
+        f"--LabApp.app_settings_dir={settings}",
         "--ServerApp.terminals_enabled=False",
-    ]  # fmt: skip
+    ]
     log = home / "lab.log"
     with log.open("w", encoding="utf-8") as stream:
         server = subprocess.Popen(command, env=env, stdout=stream, stderr=stream)
@@ -93,7 +109,9 @@ def _wait_for(server: subprocess.Popen, address: str, log: Path) -> None:
             if server.poll() is not None:
                 raise RuntimeError(log.read_text(encoding="utf-8")[-3000:]) from None
             time.sleep(0.1)
-    raise RuntimeError(f"JupyterLab did not answer within a minute:\n{log.read_text(encoding='utf-8')[-3000:]}")
+    raise RuntimeError(
+        f"JupyterLab did not answer within a minute:\n{log.read_text(encoding='utf-8')[-3000:]}"
+    )
 
 
 @contextmanager
@@ -130,19 +148,23 @@ class Notebook:
 
     def run_all(self) -> None:
         self.command("notebook:run-all-cells")
-        self.page.wait_for_function(ALL_RAN, timeout=180_000)
+        outcome = self.page.wait_for_function(ALL_RAN_OR_FAILED, timeout=180_000).json_value()
+        assert outcome == "all ran", f"{self.path}: {outcome}"
 
     def save(self) -> None:
         self.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.save()")
 
     def restart_kernel(self) -> None:
-        self.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+        self.page.evaluate(
+            "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+        )
         self.page.wait_for_function(KERNEL_IDLE, timeout=90_000)
 
     def cell(self, cell_id: str) -> Any:
         """The cell with this id, as a locator."""
         at = self.page.evaluate(
-            "id => window.jupyterapp.shell.currentWidget.content.widgets.findIndex(c => c.model.id === id)", cell_id
+            "id => window.jupyterapp.shell.currentWidget.content.widgets.findIndex(c => c.model.id === id)",
+            cell_id,
         )
         if at < 0:
             raise ValueError(f"{self.path} has no cell {cell_id!r}.")

@@ -67,7 +67,9 @@ def test_a_learner_predicts_runs_restarts_and_comes_back(lab: SimpleNamespace) -
     notebook.save()
     rows = [question for question in questions.of_notebook("01_one_row_by_hand") if question.kind == "row"]
     first, second = rows[0], rows[1]
-    choice = next(question for question in questions.of_notebook("01_one_row_by_hand") if question.kind == "choice")
+    choice = next(
+        question for question in questions.of_notebook("01_one_row_by_hand") if question.kind == "choice"
+    )
     for question in (first, second, choice):
         assert told(saved, question.id) == []
     assert page.locator(".abh-verdict").count() == 0
@@ -98,7 +100,10 @@ def test_a_learner_predicts_runs_restarts_and_comes_back(lab: SimpleNamespace) -
         page.keyboard.press(key)
     card.get_by_text("committed, a guess").wait_for(timeout=SECONDS)
 
-    record = [json.loads(line) for line in (lab.folder / "my_predictions.jsonl").read_text(encoding="utf-8").splitlines()]
+    record = [
+        json.loads(line)
+        for line in (lab.folder / "my_predictions.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [line["question"] for line in record] == [first.id, second.id, choice.id]
     assert record[0]["answer"] == [str(value) for value in typed]
     assert record[0]["sure"] == 3
@@ -126,7 +131,11 @@ def assert_revealed(saved: Path, question: questions.Question, misconception: st
     """The saved notebook alone is a complete submission, readable without widgets."""
     notebook = nbformat.read(saved, as_version=4)
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    shown = [output for output in outputs if CATALOGUE[misconception].verdict in output.get("data", {}).get("text/html", "")]
+    shown = [
+        output
+        for output in outputs
+        if CATALOGUE[misconception].verdict in output.get("data", {}).get("text/html", "")
+    ]
     assert shown, "the comparison is not in the saved file"
     assert "<table" in shown[0].data["text/html"]
     assert "widget" not in " ".join(shown[0].data)

@@ -26,7 +26,9 @@ pytestmark = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.st
 def execute(notebook: nbformat.NotebookNode, record: Path) -> list[dict]:
     """Run a notebook with a record of its own; all outputs, in order."""
     env = {**os.environ, "PREDICTIONS_FILE": str(record)}
-    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(record.parent)}}, store_widget_state=False)
+    client = NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(record.parent)}}, store_widget_state=False
+    )
     client.execute(env=env)
     return [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
 
@@ -59,7 +61,9 @@ def test_untouched_nothing_is_revealed(path: Path, tmp_path: Path) -> None:
         assert f"Predict {question.id}" in page, f"{question.id} is never asked"
         for secret in secrets(question):
             assert not in_page(secret, page), f"{question.id} is told before its commit"
-            assert not in_page(secret, path.read_text(encoding="utf-8")), f"{question.id} is told in the source"
+            assert not in_page(secret, path.read_text(encoding="utf-8")), (
+                f"{question.id} is told in the source"
+            )
     for exercise in (name for name in EXERCISES if name[:2] == path.stem[:2]):
         assert "not started yet" in page.lower(), f"{exercise} says nothing of its stub"
 
@@ -68,14 +72,20 @@ def test_all_right_everything_agrees(path: Path, tmp_path: Path) -> None:
     mine = list(questions.of_notebook(path.stem))
     notebook = learner_notebook(nbformat.read(path, as_version=4), right_answers(path.stem), SOLUTIONS)
     page = shown(execute(notebook, tmp_path / "record.jsonl"))
-    record = [json.loads(line) for line in (tmp_path / "record.jsonl").read_text(encoding="utf-8").splitlines()]
+    record = [
+        json.loads(line) for line in (tmp_path / "record.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert {line["question"] for line in record} == {question.id for question in mine}
     assert all(overview.judged(line) in (True, None) for line in record)
     assert "nothing is judged" not in page
-    judged = [question for question in mine if overview.UNJUDGED not in question.id and question.kind != "words"]
+    judged = [
+        question for question in mine if overview.UNJUDGED not in question.id and question.kind != "words"
+    ]
     assert page.count("Yes, your prediction and the run agree.") >= len(judged)
     for question in judged:
-        assert in_page(question.say(question.explanation), page), f"{question.id} is committed and not explained"
+        assert in_page(question.say(question.explanation), page), (
+            f"{question.id} is committed and not explained"
+        )
     assert "not started yet" not in page.lower()
 
 
@@ -93,12 +103,21 @@ def test_every_known_belief_is_named(path: Path, tmp_path: Path) -> None:
     assert rounds or path.stem.startswith("00")
     for at in range(rounds):
         held = {q.id: ways_to_be_wrong(q)[at] for q in mine if at < len(ways_to_be_wrong(q))}
-        given = {name: {"answer": answer, "because": "so I believe", "sure": 3} for name, (_, answer) in held.items()}
+        given = {
+            name: {"answer": answer, "because": "so I believe", "sure": 3}
+            for name, (_, answer) in held.items()
+        }
         notebook = learner_notebook(nbformat.read(path, as_version=4), given, {})
         folder = tmp_path / str(at)
         folder.mkdir()
         outputs = execute(notebook, folder / "record.jsonl")
         for name, (misconception, _) in held.items():
-            texts = [shown([output]) for output in outputs if f"Compare {name}." in output.get("data", {}).get("text/plain", "")]
+            texts = [
+                shown([output])
+                for output in outputs
+                if f"Compare {name}." in output.get("data", {}).get("text/plain", "")
+            ]
             assert texts, f"{name} was committed and its comparison is not shown"
-            assert any(in_page(CATALOGUE[misconception].verdict, text) for text in texts), f"{name}: {misconception} is not named"
+            assert any(in_page(CATALOGUE[misconception].verdict, text) for text in texts), (
+                f"{name}: {misconception} is not named"
+            )

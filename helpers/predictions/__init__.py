@@ -10,8 +10,8 @@ from .. import questions
 from ..questions import Question
 from . import answers, render
 from .answers import NotCommitted
+from .kernel import Slot, session
 from .record import make_line
-from .session import Slot, session
 
 __all__ = ["compare", "diagnose", "predict", "progress", "revisit", "show"]
 
@@ -89,7 +89,11 @@ def show(thing: Any, after: str | None = None) -> None:
     """Show a figure, an array or a text, once the question ``after`` is committed (at once if ``after`` is None)."""
     from .. import figures
 
-    bundle = {"text/html": str(render.markdown(thing)), "text/plain": thing} if isinstance(thing, str) else figures.bundle(thing)
+    bundle = (
+        {"text/html": str(render.markdown(thing)), "text/plain": thing}
+        if isinstance(thing, str)
+        else figures.bundle(thing)
+    )
     if after is None:
         Slot(bundle)
         return
@@ -118,7 +122,9 @@ def revisit() -> None:
 
     due = overview.due(session().record.lines())
     if not due:
-        _say("Nothing is due. What you are sure of and get wrong comes back here, with other numbers, in a later notebook.")
+        _say(
+            "Nothing is due. What you are sure of and get wrong comes back here, with other numbers, in a later notebook."
+        )
     for question in due:
         _Card(question).show()
         _compare_fresh(question)
@@ -182,35 +188,51 @@ class _Card:
             self._open_form()
 
     def _lines(self) -> list[dict]:
-        return [line for line in self.session.record.lines(self.question.id) if line["variant"] == self.question.variant]
+        return [
+            line
+            for line in self.session.record.lines(self.question.id)
+            if line["variant"] == self.question.variant
+        ]
 
     def _prompt_bundle(self, problems: list[str] | None = None, open_code: bool = False) -> render.Bundle:
         lines = self._lines()
         if lines:
             return render.committed_card(self.question, lines[0], lines[-1], len(lines), problems or [])
-        return render.card(self.question, problems or [], str(self.session.path), open_code or not _has_widgets())
+        return render.card(
+            self.question, problems or [], str(self.session.path), open_code or not _has_widgets()
+        )
 
     def _commit_typed(self, answer: Any, because: str, sure: int | None) -> str:
-        """Commit typed code once; running the same cell again adds nothing. Returns what is wrong, or an empty text."""
+        """Commit typed code. Returns what is to be told: nothing, or why it is not committed or not on disk."""
         try:
-            committed = None if answer is None else answers.read(self.question, answer)
-            lines = self._lines()
-            if lines and lines[-1]["answer"] == committed:
-                return ""
             return self._commit(answer, because, sure)
         except NotCommitted as error:
             return str(error)
 
     def _commit(self, answer: Any, because: str, sure: int | None) -> str:
-        """Append one line to the record, then redraw what waited for it. Returns a sentence if it is in memory only."""
+        """Append one line to the record, then redraw what waited for it. Returns a sentence if it is in memory only.
+
+        The same cell run or the same button pressed again adds nothing.
+        """
         committed = None if answer is None else answers.read(self.question, answer)
         if committed is not None and sure not in (1, 2, 3):
-            raise NotCommitted("Say how sure you are: sure=1 (a guess), sure=2 (fairly sure) or sure=3 (sure).")
+            raise NotCommitted(
+                "Say how sure you are: sure=1 (a guess), sure=2 (fairly sure) or sure=3 (sure)."
+            )
+        lines = self._lines()
         line = make_line(
-            question=self.question.id, version=self.question.version, variant=self.question.variant,
-            notebook=self.question.notebook, kind=self.question.kind, answer=committed, because=because,
-            sure=sure if committed is not None else None, attempt=len(self._lines()) + 1,
-        )  # fmt: skip
+            question=self.question.id,
+            version=self.question.version,
+            variant=self.question.variant,
+            notebook=self.question.notebook,
+            kind=self.question.kind,
+            answer=committed,
+            because=because,
+            sure=sure if committed is not None else None,
+            attempt=len(lines) + 1,
+        )
+        if lines and all(line[name] == lines[-1][name] for name in ("answer", "because", "sure")):
+            return ""
         saved = self.session.record.append(line)
         self.session.committed(self.question.id)
         return saved.message or ""

@@ -51,7 +51,9 @@ def _read(question: Question, raw: Any) -> Any:
 
 
 def _numbers(question: Question, raw: Any) -> Any:
-    integers = bool(np.all(np.asarray(question.truth) == np.round(question.truth))) and question.unit is not None
+    integers = (
+        bool(np.all(np.asarray(question.truth) == np.round(question.truth))) and question.unit is not None
+    )
     if question.kind == "number":
         return typed.read_number(raw, integers=integers, unit=question.unit)
     if question.kind == "row":
@@ -68,7 +70,9 @@ def _read_choice(question: Question, raw: Any) -> str:
     letters = "abcdefghij"[: len(keys)]
     if isinstance(raw, str) and len(raw.strip()) == 1 and raw.strip().lower() in letters:
         return keys[letters.index(raw.strip().lower())]
-    raise NotCommitted(f"Choose one of the statements by its letter, {letters[0]} to {letters[-1]}; got {raw!r}.")
+    raise NotCommitted(
+        f"Choose one of the statements by its letter, {letters[0]} to {letters[-1]}; got {raw!r}."
+    )
 
 
 def fits(question: Question, answer: Any, value: Any) -> bool:
@@ -80,7 +84,9 @@ def fits(question: Question, answer: Any, value: Any) -> bool:
     if question.kind == "shape":
         return tuple(answer) == tuple(value)
     if question.kind == "cells":
-        return np.shape(answer) == np.shape(value) and bool(np.array_equal(np.asarray(answer, bool), np.asarray(value, bool)))
+        return np.shape(answer) == np.shape(value) and bool(
+            np.array_equal(np.asarray(answer, bool), np.asarray(value, bool))
+        )
     values = np.asarray(value, dtype=float)
     numbers = flat_numbers(question, answer)
     return values.size == len(numbers) and all(
@@ -150,7 +156,11 @@ def first_difference(question: Question, answer: Any) -> str:
     if apart is None:
         return ""
     where = f"{_label(question, apart)}: " if len(run) > 1 else ""
-    return f"The first number that parts from the run is {where}you {mine[apart]:g}, the run {run[apart]:.4g}." if where else _size(mine[0], run[0])
+    return (
+        f"The first number that parts from the run is {where}you {mine[apart]:g}, the run {run[apart]:.4g}."
+        if where
+        else _size(mine[0], run[0])
+    )
 
 
 def _label(question: Question, at: int) -> str:
@@ -170,7 +180,11 @@ def _size(mine: float, run: float) -> str:
     ratio = mine / run
     if 0.5 < ratio < 2:
         return "The size is right; the digits part."
-    return f"Yours is {ratio:.3g} times the run's." if ratio >= 2 else f"Yours is {1 / ratio:.3g} times smaller than the run's."
+    return (
+        f"Yours is {ratio:.3g} times the run's."
+        if ratio >= 2
+        else f"Yours is {1 / ratio:.3g} times smaller than the run's."
+    )
 
 
 def _weights_difference(question: Question, mine: np.ndarray, run: np.ndarray) -> str:
@@ -230,7 +244,9 @@ def as_typed(question: Question, value: Any) -> Any:
                 continue
             if fits(question, answer, value):
                 return raw
-    raise ValueError(f"{question.id}: {value!r} cannot be typed so that it is told apart from the wrong programs.")
+    raise ValueError(
+        f"{question.id}: {value!r} cannot be typed so that it is told apart from the wrong programs."
+    )
 
 
 def _with_zeros(value: Any, digits: int) -> Any:

@@ -25,20 +25,27 @@ class Form:
         self._asked_for_reason = False
         self.answer, self._read = _answer_field(question, draft["answer"] if draft else None)
         self.because = widgets.Text(
-            description="because", placeholder="one line of reason", value=(draft or {}).get("because") or "",
+            description="because",
+            placeholder="one line of reason",
+            value=(draft or {}).get("because") or "",
             layout=widgets.Layout(width="auto"),
-        )  # fmt: skip
+        )
         self.sure = widgets.RadioButtons(
-            options=[(text, level) for level, text in SURENESS.items()], value=None, description="how sure",
-            orientation="horizontal", layout=widgets.Layout(width="auto"),
-        )  # fmt: skip
+            options=[(text, level) for level, text in SURENESS.items()],
+            value=None,
+            description="how sure",
+            orientation="horizontal",
+            layout=widgets.Layout(width="auto"),
+        )
         self.button = widgets.Button(description="Commit", button_style="primary")
         self.unknown = widgets.Button(description="I don’t know yet", layout=widgets.Layout(width="auto"))
         self.message = widgets.HTML()
         self.button.on_click(lambda _: self._press(self._read, needs_all=True))
         self.unknown.on_click(lambda _: self._press(lambda: None, needs_all=False))
         buttons = widgets.HBox([self.button, self.unknown])
-        self.box = widgets.VBox([widgets.HTML(_style_tag()), self.answer, self.because, self.sure, buttons, self.message])
+        self.box = widgets.VBox(
+            [widgets.HTML(_style_tag()), self.answer, self.because, self.sure, buttons, self.message]
+        )
         self.box.add_class("abh-form")
 
     def _press(self, read: Callable[[], Any], needs_all: bool) -> None:
@@ -49,12 +56,16 @@ class Form:
                 raise NotCommitted("Say how sure you are: a guess, fairly sure or sure.")
             if needs_all and not self.because.value.strip() and not self._asked_for_reason:
                 self._asked_for_reason = True
-                raise NotCommitted("A reason in one line makes it a prediction rather than a guess. Commit again to go without.")
+                raise NotCommitted(
+                    "A reason in one line makes it a prediction rather than a guess. Commit again to go without."
+                )
             self._commit(answer, self.because.value, self.sure.value if needs_all else None)
         except NotCommitted as error:
             self.tell(str(error))
-        except Exception as error:  # noqa: BLE001 - the learner must hear of it, and the typed call still works
-            self.tell(f"The card failed ({type(error).__name__}: {error}). Your answer is not committed; type it as code instead.")
+        except Exception as error:
+            self.tell(
+                f"The card failed ({type(error).__name__}: {error}). Your answer is not committed; type it as code instead."
+            )
 
     def tell(self, text: str) -> None:
         """Show a sentence below the buttons; announced by screen readers."""
@@ -92,8 +103,12 @@ def _answer_field(question: Question, draft: Any) -> tuple[widgets.Widget, Calla
 
 def _choice(question: Question, draft: Any):
     letters = "abcdefghij"
-    options = [(f"{letters[at]}) {_plain(option.says)}", option.key) for at, option in enumerate(question.options)]
-    field = widgets.RadioButtons(options=options, value=draft, description="", layout=widgets.Layout(width="auto"))
+    options = [
+        (f"{letters[at]}) {_plain(option.says)}", option.key) for at, option in enumerate(question.options)
+    ]
+    field = widgets.RadioButtons(
+        options=options, value=draft, description="", layout=widgets.Layout(width="auto")
+    )
     return field, lambda: _chosen(field.value)
 
 
@@ -123,7 +138,10 @@ def _grid(question: Question, draft: Any):
     rows, columns = question.shape
     names = question.row_labels or tuple(f"row {at}" for at in range(rows))
     heads = question.labels or tuple(f"col {at}" for at in range(columns))
-    fields = [[_text(f"{names[i]}, {heads[j]}", draft[i][j] if draft else "", "auto") for j in range(columns)] for i in range(rows)]
+    fields = [
+        [_text(f"{names[i]}, {heads[j]}", draft[i][j] if draft else "", "auto") for j in range(columns)]
+        for i in range(rows)
+    ]
     lines = [widgets.HBox(line, layout=widgets.Layout(flex_flow="row wrap")) for line in fields]
     return widgets.VBox(lines), lambda: [[field.value for field in line] for line in fields]
 
@@ -149,7 +167,10 @@ def _cells(question: Question, draft: Any):
     on, off = ("changes", "stays") if question.part == "rows that change" else ("allowed", "blocked")
     names = question.row_labels or tuple(f"query {at}" for at in range(rows))
     heads = question.labels or tuple(f"key {at}" for at in range(columns))
-    buttons = [[_toggle(on, off, f"{names[i]}, {heads[j]}", bool(draft and draft[i][j])) for j in range(columns)] for i in range(rows)]
+    buttons = [
+        [_toggle(on, off, f"{names[i]}, {heads[j]}", bool(draft and draft[i][j])) for j in range(columns)]
+        for i in range(rows)
+    ]
     tall = rows > 1
     corner = [widgets.Label("")] if tall else []
     children = corner + [widgets.Label(head) for head in heads]
@@ -162,9 +183,12 @@ def _cells(question: Question, draft: Any):
 
 def _toggle(on: str, off: str, where: str, value: bool) -> widgets.ToggleButton:
     button = widgets.ToggleButton(
-        value=value, description=on if value else off, icon="check" if value else "",
-        tooltip=where, layout=widgets.Layout(width="90px", margin="0"),
-    )  # fmt: skip
+        value=value,
+        description=on if value else off,
+        icon="check" if value else "",
+        tooltip=where,
+        layout=widgets.Layout(width="90px", margin="0"),
+    )
 
     def say(change: dict) -> None:
         button.description = on if change["new"] else off

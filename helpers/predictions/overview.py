@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from markupsafe import Markup
@@ -63,7 +63,9 @@ def progress(lines: list[dict]) -> render.Bundle:
     html = render._template("progress.html").render(
         style=render.style(), rows=rows, sureness=sureness, picture=picture, sentence=sentence, due=back
     )
-    plain = [f"{row['title']}: {row['done']} of {row['all']} predicted, {row['right']} as the run" for row in rows]
+    plain = [
+        f"{row['title']}: {row['done']} of {row['all']} predicted, {row['right']} as the run" for row in rows
+    ]
     return {"text/html": html, "text/plain": "\n".join([*plain, sentence, back]).strip()}
 
 
@@ -71,7 +73,11 @@ def _sentence(sureness: list[dict[str, Any]]) -> str:
     sure, guess = sureness[2], sureness[0]
     if not any(row["count"] for row in sureness):
         return "Nothing judged yet: commit a prediction and this page fills itself."
-    parts = [f"When you were sure, {sure['right']} of {sure['count']} agreed with the run"] if sure["count"] else []
+    parts = (
+        [f"When you were sure, {sure['right']} of {sure['count']} agreed with the run"]
+        if sure["count"]
+        else []
+    )
     parts += [f"of your guesses, {guess['right']} of {guess['count']} did"] if guess["count"] else []
     return ("; ".join(parts) + ".").capitalize() if parts else "Only fairly sure answers so far."
 
@@ -82,7 +88,7 @@ def due(lines: list[dict], now: datetime | None = None) -> list[Question]:
     Due is what was first committed with "sure", was wrong, has fresh numbers to draw, has not been answered rightly on
     such numbers since, and lies behind: a question of another notebook was committed later, or a day has passed.
     """
-    now = now or datetime.now(timezone.utc)
+    now = now or datetime.now(UTC)
     found = []
     for name, line in _firsts(lines).items():
         question = questions.get(name)
@@ -103,4 +109,4 @@ def _time(line: dict) -> datetime:
     try:
         return datetime.fromisoformat(line["time"].replace("Z", "+00:00"))
     except ValueError:
-        return datetime.fromtimestamp(0, timezone.utc)
+        return datetime.fromtimestamp(0, UTC)

@@ -40,31 +40,45 @@ def _inline(text: str) -> Markup:
     return Markup(MarkdownIt("commonmark", {"html": False}).renderInline(text))
 
 
-
 def card(question: Question, problems: list[str], path: str, open_code: bool = False) -> Bundle:
     """The question before a commit: prompt, statements to choose from, and the call that commits without widgets."""
     options = [_inline(option.says) for option in question.options]
     html = _template("card.html").render(
-        style=style(), question=question, prompt=markdown(question.text), ask=question.ask, options=options,
-        problems=problems, call=example_call(question), path=path, open=open_code,
-    )  # fmt: skip
+        style=style(),
+        question=question,
+        prompt=markdown(question.text),
+        ask=question.ask,
+        options=options,
+        problems=problems,
+        call=example_call(question),
+        path=path,
+        open=open_code,
+    )
     plain = [f"Predict {question.id}: {question.text}", question.ask]
-    plain += [f"  {letter}) {option.says}" for letter, option in zip("abcdefghij", question.options, strict=False)]
+    plain += [
+        f"  {letter}) {option.says}" for letter, option in zip("abcdefghij", question.options, strict=False)
+    ]
     plain += [*problems, f"Commit with: {example_call(question)}"]
     return {"text/html": html, "text/plain": "\n".join(line for line in plain if line)}
 
 
-def committed_card(question: Question, first: dict, latest: dict, attempts: int, problems: list[str]) -> Bundle:
+def committed_card(
+    question: Question, first: dict, latest: dict, attempts: int, problems: list[str]
+) -> Bundle:
     """The question after a commit: first answer, and the latest where it differs."""
     said = f"{answer_text(question, first['answer'])}{_because(first)}"
     if attempts > 1:
         said += f" · now: {answer_text(question, latest['answer'])}{_because(latest)}"
     sure = SURENESS.get(first["sure"])
     html = _template("card.html").render(
-        style=style(), question=question, prompt=markdown(question.text), committed=said, problems=problems,
+        style=style(),
+        question=question,
+        prompt=markdown(question.text),
+        committed=said,
+        problems=problems,
         state=f"committed, {sure}" if sure else "committed",
         note="Run this cell again to change your mind; this first answer stays in the record.",
-    )  # fmt: skip
+    )
     return {"text/html": html, "text/plain": f"Predict {question.id}: committed. {said}"}
 
 
@@ -81,9 +95,13 @@ def example_call(question: Question) -> str:
         "words": '"…"',
         "row": "[" + ", ".join("…" for _ in range(question.shape[0])) + "]" if question.kind == "row" else "",
     }
-    blank = blanks.get(question.kind) or "[" + ", ".join("[" + ", ".join("…" * question.shape[1]) + "]" for _ in range(question.shape[0])) + "]"
+    blank = (
+        blanks.get(question.kind)
+        or "["
+        + ", ".join("[" + ", ".join("…" * question.shape[1]) + "]" for _ in range(question.shape[0]))
+        + "]"
+    )
     return f'predict("{question.id}", {blank}, because="…", sure=2)'
-
 
 
 def number(value: float) -> str:
@@ -126,7 +144,6 @@ def answer_text(question: Question, answer: Any) -> str:
     if question.kind == "grid":
         return " / ".join(", ".join(row) for row in answer)
     return ", ".join(answer) if isinstance(answer, (list, tuple)) else str(answer)
-
 
 
 def waiting(question: Question | None, text: str) -> Bundle:
@@ -186,7 +203,9 @@ def _beside(question: Question, answer: Any, ran: Any, value: Any) -> tuple[Mark
     if question.kind == "choice":
         return _choice_beside(question, answer, ran, value)
     run = question.say(question.explanation) if question.kind == "words" else value_text(ran)
-    return *_two_lines(answer_text(question, answer), run), f"You: {answer_text(question, answer)}. Run: {run}."
+    return *_two_lines(
+        answer_text(question, answer), run
+    ), f"You: {answer_text(question, answer)}. Run: {run}."
 
 
 def _two_lines(you: str, run: str) -> tuple[Markup, Markup]:
@@ -204,9 +223,13 @@ def _row_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Marku
     cells = Markup("").join
     table = Markup("<table><tr><td></td>{}</tr>{}{}</table>").format(
         cells(Markup('<th scope="col">{}</th>').format(label) for label in labels),
-        Markup('<tr class="abh-you"><th scope="row">you</th>{}</tr>').format(cells(Markup("<td>{}</td>").format(one) for one in yours)),
-        Markup('<tr class="abh-ran"><th scope="row">run</th>{}</tr>').format(cells(Markup("<td>{}</td>").format(one) for one in run)),
-    )  # fmt: skip
+        Markup('<tr class="abh-you"><th scope="row">you</th>{}</tr>').format(
+            cells(Markup("<td>{}</td>").format(one) for one in yours)
+        ),
+        Markup('<tr class="abh-ran"><th scope="row">run</th>{}</tr>').format(
+            cells(Markup("<td>{}</td>").format(one) for one in run)
+        ),
+    )
     numbers = None if answer is None else [one.value for one in answers.flat_numbers(question, answer)]
     drawn = figures.bars(labels, {"you": numbers, "run": ran.tolist()} if numbers else {"run": ran.tolist()})
     picture = Markup(drawn.svg) if np.all(np.isfinite(ran)) else Markup("")
@@ -217,7 +240,9 @@ def _grid_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Mark
     text = f"You: {answer_text(question, answer)}. Run: {value_text(ran)}."
     parts = [Markup('<p class="abh-note">run</p>') + Markup(figures.matrix(ran).table)]
     if answer is not None:
-        yours = np.array([one.value for one in answers.flat_numbers(question, answer)]).reshape(question.shape)
+        yours = np.array([one.value for one in answers.flat_numbers(question, answer)]).reshape(
+            question.shape
+        )
         parts.insert(0, Markup('<p class="abh-note">you</p>') + Markup(figures.matrix(yours).table))
     return Markup("").join(parts), Markup(""), text
 
@@ -229,10 +254,17 @@ def _choice_beside(question: Question, answer: Any, ran: Any, value: Any) -> tup
     rows = _numbers_behind(question, value)
     if rows:
         table += Markup("<table>{}</table>").format(
-            Markup("").join(Markup('<tr class="abh-ran"><th scope="row">{}</th><td>{}</td></tr>').format(*row) for row in rows)
+            Markup("").join(
+                Markup('<tr class="abh-ran"><th scope="row">{}</th><td>{}</td></tr>').format(*row)
+                for row in rows
+            )
         )
     numbers = "; ".join(f"{name}: {text}" for name, text in rows)
-    return table, picture, f"You: {answer_text(question, answer)} Run: {run}" + (f" ({numbers})" if numbers else "")
+    return (
+        table,
+        picture,
+        f"You: {answer_text(question, answer)} Run: {run}" + (f" ({numbers})" if numbers else ""),
+    )
 
 
 def _numbers_behind(question: Question, value: Any) -> list[tuple[str, str]]:
@@ -273,11 +305,16 @@ def _words(question: Question, line: dict, changed: bool, coming_back: bool) -> 
     else:
         headline = f"Not this time. {diagnosis.step}".strip()
     option = question.option(line["answer"]) if question.kind == "choice" else None
-    told = [option.feedback if option else "", question.say(question.explanation) if question.kind != "words" else ""]
+    told = [
+        option.feedback if option else "",
+        question.say(question.explanation) if question.kind != "words" else "",
+    ]
     if diagnosis.right is False and line["sure"] == 3:
         told.append(question.say(question.wrong_and_sure))
         if coming_back:
-            told.append("You were sure, so this one comes back with other numbers: `revisit()` in a later notebook asks it.")
+            told.append(
+                "You were sure, so this one comes back with other numbers: `revisit()` in a later notebook asks it."
+            )
     for text in told:
         if text:
             words["paragraphs"].append(markdown(text))

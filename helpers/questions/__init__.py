@@ -39,7 +39,9 @@ class Question:
     prompt: str
     version: int = 1
     task: str | None = None
-    program: str | None = None  # id of a catalogue entry, where the question is about what a wrong program gives
+    program: str | None = (
+        None  # id of a catalogue entry, where the question is about what a wrong program gives
+    )
     part: str = "all"
     cell: str | None = None
     ask: str = ""
@@ -55,8 +57,6 @@ class Question:
     then: Mapping[str, Any] = field(default_factory=dict)
     fresh: Mapping[str, list] = field(default_factory=dict)
     variant: str = "base"
-
-
 
     def run(self, program: Callable[..., Any] | None = None) -> Any:
         """Run the right function, or ``program`` in its place; a pair (before, after) where ``then`` says so."""
@@ -105,8 +105,6 @@ class Question:
     def option(self, key: str | None) -> Option | None:
         return next((option for option in self.options if option.key == key), None)
 
-
-
     def say(self, template: str, **more: Any) -> str:
         """Fill ``{placeholders}`` with the question's inputs, the whole ``run`` and the ``asked`` part of it."""
         names = {**self.inputs, **{f"then_{name}": value for name, value in self.then.items()}}
@@ -114,9 +112,9 @@ class Question:
 
     @property
     def text(self) -> str:
-        return self.prompt.format(**self.inputs, **{f"then_{name}": value for name, value in self.then.items()})
-
-
+        return self.prompt.format(
+            **self.inputs, **{f"then_{name}": value for name, value in self.then.items()}
+        )
 
     def renew(self, variant: str, tries: int = 500) -> Question:
         """The same question on fresh numbers, drawn from ``fresh`` by the variant's name.
@@ -129,7 +127,10 @@ class Question:
         seed = int.from_bytes(f"{self.id}/{variant}".encode(), "big")
         rng = np.random.default_rng(seed)
         for _ in range(tries):
-            drawn = {name: rng.choice(values, size=np.shape(self.inputs[name])).tolist() for name, values in self.fresh.items()}
+            drawn = {
+                name: rng.choice(values, size=np.shape(self.inputs[name])).tolist()
+                for name, values in self.fresh.items()
+            }
             candidate = replace(self, variant=variant, inputs={**self.inputs, **drawn})
             if drawn != {name: self.inputs[name] for name in drawn} and candidate._tells_apart(self.wrong):
                 return candidate
@@ -162,7 +163,9 @@ def _build(notebook: str, raw: dict[str, Any]) -> Question:
         raw[name] = tuple(raw.get(name, ()))
     for option in options:
         if option.misconception and option.misconception not in CATALOGUE:
-            raise ValueError(f"{raw['id']}: option {option.key!r} names {option.misconception!r}, which is not in the catalogue.")
+            raise ValueError(
+                f"{raw['id']}: option {option.key!r} names {option.misconception!r}, which is not in the catalogue."
+            )
     return Question(notebook=notebook, options=options, **raw)
 
 
