@@ -145,17 +145,15 @@ def copy_notebooks():
 
 def check_helpers():
     """Refuse to start where notebooks would import some other module called helpers."""
-    code = "from importlib.util import find_spec; print(find_spec('helpers').origin)"
+    code = "from importlib.util import find_spec; print(getattr(find_spec('helpers'), 'origin', None) or '')"
     command = [str(PYTHON), "-X", "utf8", "-c", code]
     options = {"cwd": COPIES, "env": clean_environment(), "capture_output": True, "encoding": "utf-8"}
-    answer = subprocess.run(command, **options)
-    found, ours = answer.stdout.strip(), ROOT / "helpers" / "__init__.py"
-    if answer.returncode:
-        stop(f"{answer.stderr}The course's own package is not installed. Delete {VENV} and start again.")
+    found = subprocess.run(command, **options).stdout.strip()
+    ours = ROOT / "helpers" / "__init__.py"
+    if not found:
+        stop(f"The course's own package is not installed. Delete {VENV} and start again.")
     if not (os.path.exists(found) and os.path.samefile(found, ours)):
-        stop(
-            f"Notebooks would import helpers from {found}, not from {ours.parent}. Rename or move that file."
-        )
+        stop(f"Notebooks would import {found}, not helpers from {ours.parent}. Rename or move that file.")
 
 
 def quieten_jupyterlab():
