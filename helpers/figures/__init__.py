@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from .bundle import bundle
-from .page import describe, panels, plot_bars, plot_lines, plot_pattern, plot_scores, plot_weights
+from .canvas import describe, panels
+from .charts import plot_bars, plot_lines
+from .page import plot_pattern, plot_scores, plot_weights
 from .picture import Picture
 from .svg import bars, matrix, pattern, scores, table, weights
 

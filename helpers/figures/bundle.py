@@ -8,8 +8,9 @@ import sys
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
-from .picture import Picture, tag
+from .picture import Picture, fold, join, tag
 
 
 def bundle(thing: Any, alt: str | None = None) -> dict[str, str]:
@@ -34,7 +35,7 @@ def bundle(thing: Any, alt: str | None = None) -> dict[str, str]:
     """
     figure = _figure_of(thing)
     if figure is not None:
-        return _from_figure(figure, alt or _text_of(thing, figure))
+        return _from_figure(figure, alt)
     if isinstance(thing, str):
         return {"text/html": str(tag("p", thing)), "text/plain": thing}
     picture = thing if isinstance(thing, Picture) else _from_array(thing)
@@ -43,47 +44,45 @@ def bundle(thing: Any, alt: str | None = None) -> dict[str, str]:
     return {"text/html": str(tag("pre", repr(thing))), "text/plain": alt or repr(thing)}
 
 
-def _figure_of(thing: Any):
+def _figure_of(thing: Any) -> Any:
     """The figure behind an Axes, several of them, or a Figure; None for anything else."""
     if "matplotlib.figure" not in sys.modules:
         return None
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    if isinstance(thing, list | tuple | np.ndarray) and len(thing) and isinstance(np.ravel(thing)[0], Axes):
+    if (
+        isinstance(thing, list | tuple | np.ndarray)
+        and np.size(thing)
+        and isinstance(np.ravel(thing)[0], Axes)
+    ):
         thing = np.ravel(thing)[0]
     if isinstance(thing, Axes):
-        return thing.get_figure(root=True)
+        thing = thing.figure
+        return getattr(thing, "figure", None) or thing  # the figure itself, were it a subfigure
     return thing if isinstance(thing, Figure) else None
 
 
-def _text_of(thing: Any, figure: Any) -> str:
-    from .page import describe
+def _from_figure(figure: Any, alt: str | None) -> dict[str, str]:
+    from .canvas import describe, table_of
 
-    texts = [text for ax in figure.axes if (text := describe(ax))]
-    heading = figure.get_suptitle()
-    return " ".join([f"{heading.rstrip('.')}."] * bool(heading) + texts) or "A figure without a description."
-
-
-def _from_figure(figure: Any, alt: str) -> dict[str, str]:
+    if alt is None:
+        texts = [text for ax in figure.axes if (text := describe(ax))]
+        heading = figure.get_suptitle().rstrip(".")
+        alt = " ".join([f"{heading}."] * bool(heading) + texts) or "A figure without a title."
     file = io.BytesIO()
     # Twice the resolution of the page, for sharp text; no date and no version, so that runs compare equal.
-    figure.savefig(
-        file,
-        format="png",
-        dpi=200,
-        bbox_inches="tight",
-        pad_inches=0.06,
-        facecolor="white",
-        metadata={"Software": None},
-    )
+    look = {"dpi": 200, "bbox_inches": "tight", "pad_inches": 0.06, "facecolor": "white"}
+    figure.savefig(file, format="png", metadata={"Software": None}, **look)
     width = int.from_bytes(file.getvalue()[16:20], "big") // 2
     source = "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
-    image = tag("img", alt=alt, src=source, width=width, style="max-width:100%;height:auto;background:#fff")
+    style = "max-width:100%;height:auto;background:#fff"
+    parts = [Markup('<img alt="{}" src="{}" width="{}" style="{}">').format(alt, source, width, style)]
+    parts += [fold(Markup(table), ax.get_title("left")) for ax in figure.axes if (table := table_of(ax))]
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None and pyplot.fignum_exists(getattr(figure, "number", -1)):
         pyplot.close(figure)
-    return {"text/html": str(image).removesuffix("</img>"), "text/plain": alt}
+    return {"text/html": str(join(parts)), "text/plain": alt}
 
 
 def _from_array(thing: Any) -> Picture | None:

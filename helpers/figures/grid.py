@@ -2,75 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-# Written as escapes, besides control characters: what XML has no place for, breaks a line or turns text round.
-_HIDDEN = {0x2028, 0x2029, 0xFFFE, 0xFFFF, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
-
-
-def shown(token: object) -> str:
-    r"""Text of a token as it is drawn: unchanged, but for characters that nothing can draw.
-
-    Examples
-    --------
-    >>> shown("$x_1$"), shown("a\nb")
-    ('$x_1$', 'a\\nb')
-    """
-    return "".join(
-        c.encode("unicode_escape").decode("ascii")
-        if ord(c) in _HIDDEN or unicodedata.category(c) in ("Cc", "Cs")
-        else c
-        for c in str(token)
-    )
-
-
-def number(value: Any, digits: int = 2) -> str:
-    """A number as people write it: whole ones whole, others with `digits` decimals.
-
-    Zero is written ``0``, so that a number which only rounds to zero can be told from it.
-
-    Examples
-    --------
-    >>> [number(x) for x in (0, 0.004, 0.25, 0.998, 1, -1.5, 12345.6)]
-    ['0', '<0.01', '0.25', '1.00', '1', '-1.50', '12346']
-    """
-    value = float(value)
-    if np.isnan(value):
-        return "nan"
-    if np.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    size = abs(value)
-    if value == round(value) and size < 1e6:
-        return str(int(value))
-    if size >= 1e6 or size < 1e-6:
-        mantissa, exponent = f"{value:.1e}".split("e")
-        return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
-    if size >= 1000:
-        return f"{value:.0f}"
-    text = f"{value:.{digits}f}"
-    if float(text) == 0:
-        smallest = f"{10.0**-digits:.{digits}f}"
-        return f"<{smallest}" if value > 0 else f">-{smallest}"
-    return text
-
-
-def count(n: int, noun: str) -> str:
-    """``1 query``, ``4 queries``."""
-    plural = noun[:-1] + "ies" if noun.endswith("y") and noun != "key" else noun + "s"
-    return f"{n} {noun if n == 1 else plural}"
-
-
-def listed(names: Sequence[str], most: int = 4) -> str:
-    """Names in a sentence: ``1``, ``1 and 2``, ``1, 2, 3, 4 and 6 more``."""
-    names = list(names)
-    if len(names) > most + 1:
-        names[most:] = [f"{len(names) - most} more"]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+from . import palette
+from .words import count, number, shown
 
 
 @dataclass(frozen=True)
@@ -99,7 +38,7 @@ class Grid:
     rows: tuple[str, ...] | None
     columns: tuple[str, ...] | None
     nouns: tuple[str, str] = ("query", "key")
-    axes: tuple[str, str] = ("query i (reads)", "key j (is read)")
+    axes: tuple[str, str] = (palette.QUERY_AXIS, palette.KEY_AXIS)
     exact: float = 1e-6
     leaks: int = 0
 
@@ -128,19 +67,20 @@ class Grid:
         tokens = (self.rows, self.columns)[axis]
         return tokens[position] if tokens else str(position)
 
-    def labels(self, axis: int) -> list[str]:
-        """All of an axis, one for each position."""
-        return [self.label(axis, k) for k in range(self.shape[axis])]
-
     def name(self, axis: int, position: int) -> str:
         """A row or column in a sentence: ``query 1 (sat)``."""
         tokens = (self.rows, self.columns)[axis]
-        return f"{self.nouns[axis]} {position}" + (f" ({tokens[position]})" if tokens else "")
+        if not tokens:
+            return f"{self.nouns[axis]} {position}"
+        token = tokens[position]
+        # A blank that begins or ends a token is part of it: quotes show it.
+        token = token if token and token == token.strip() else f'"{token}"'
+        return f"{self.nouns[axis]} {position} ({token})"
 
     def sum_text(self, row: int) -> str:
         """Sum of a row as it stands beside the picture."""
         if self.empty[row]:
-            return "no key"
+            return palette.EMPTY
         if self.whole[row]:
             return "1"
         total = float(self.sums[row])
@@ -310,7 +250,7 @@ def scores_grid(S, allowed=None, *, tokens=None, query_tokens=None, key_tokens=N
         rows=query_tokens,
         columns=key_tokens,
         nouns=("query", "key"),
-        axes=("query i (reads)", "key j (is read)"),
+        axes=(palette.QUERY_AXIS, palette.KEY_AXIS),
     )
 
 
@@ -321,104 +261,8 @@ def pattern_grid(allowed, *, tokens=None, query_tokens=None, key_tokens=None) ->
     return Grid(array.astype(np.float64), ~array, rows, columns)
 
 
-def size_text(grid: Grid) -> str:
-    """How many rows and columns, as a sentence."""
-    return f"{count(grid.shape[0], grid.nouns[0]).capitalize()} by {count(grid.shape[1], grid.nouns[1])}."
-
-
-def _blocked_text(grid: Grid) -> list[str]:
-    sentences = []
-    if n := int(grid.blocked.sum()):
-        sentences.append(f"{n} of {grid.blocked.size} cells {'is' if n == 1 else 'are'} blocked.")
-    if grid.leaks:
-        sentences.append(f"{count(grid.leaks, 'blocked cell')} came with a number other than 0.")
-    if empty := [str(i) for i in np.flatnonzero(grid.empty)]:
-        noun = grid.nouns[0].capitalize() if len(empty) == 1 else count(2, grid.nouns[0])[2:].capitalize()
-        sentences.append(f"{noun} {listed(empty)} {'has' if len(empty) == 1 else 'have'} no key to read.")
-    return sentences
-
-
-def _extreme(grid: Grid, best: float, what: str) -> str:
-    """Where the largest number stands, in words."""
-    where = np.argwhere(~grid.blocked & (grid.values == best))
-    i, j = where[0]
-    place = f"{grid.name(0, i)}, {grid.name(1, j)}"
-    if len(where) == 1:
-        return f"The {what}, {number(best)}, is at {place}."
-    return f"The {what}, {number(best)}, stands in {len(where)} cells, first at {place}."
-
-
-def weights_text(grid: Grid) -> str:
-    """Sentences that say what a picture of weights shows."""
-    drawn = grid.values[~grid.blocked]
-    sentences = [size_text(grid)]
-    if drawn.size:
-        best = float(drawn.max())
-        where = np.argwhere(~grid.blocked & (grid.values == best))
-        i, j = where[0]
-        if np.ptp(drawn) == 0:
-            sentences.append(f"Every {'allowed ' if grid.blocked.any() else ''}weight is {number(best)}.")
-        elif len(where) == 1:
-            reader = grid.name(0, i).capitalize() if not grid.rows else "Query" + grid.name(0, i)[5:]
-            sentences.append(f"{reader} gives the most weight of all, {number(best)}, to {grid.name(1, j)}.")
-        else:
-            sentences.append(_extreme(grid, best, "largest weight"))
-    sentences += _blocked_text(grid)
-    full = ~grid.empty
-    if full.any():
-        rows = "Every row" if full.all() else "Every other row"
-        off = np.flatnonzero(full & ~grid.whole)
-        if off.size == 0:
-            sentences.append(f"{rows} sums to 1.")
-        elif off.size <= 4:
-            sums = [f"row {i} to {grid.sum_text(i)}" for i in off]
-            sentences.append(f"Not every row sums to 1: {listed(sums)}.")
-        else:
-            sums = grid.sums[off]
-            sentences.append(
-                f"{off.size} of {grid.shape[0]} rows do not sum to 1: "
-                f"their sums go from {number(sums.min())} to {number(sums.max())}."
-            )
-    return " ".join(sentences)
-
-
-def numbers_text(grid: Grid) -> str:
-    """Sentences that say what a picture of any matrix shows."""
-    drawn = grid.values[~grid.blocked]
-    finite = drawn[np.isfinite(drawn)]
-    sentences = [size_text(grid)]
-    if grid.values.size <= 6 and not grid.blocked.any():
-        parts = [
-            f"{grid.name(0, i)}: {', '.join(number(v) for v in row)}" for i, row in enumerate(grid.values)
-        ]
-        sentences.append("; ".join(parts).capitalize() + "." if not grid.rows else "; ".join(parts) + ".")
-    elif finite.size and np.ptp(finite) == 0:
-        sentences.append(f"Every number is {number(finite[0])}.")
-    elif finite.size:
-        sentences.append(_extreme(grid, float(finite.max()), "largest"))
-        sentences.append(_extreme(grid, float(finite.min()), "smallest"))
-    for name, odd in (("nan (not a number)", np.isnan(drawn)), ("infinite", np.isinf(drawn))):
-        if n := int(odd.sum()):
-            sentences.append(f"{count(n, 'cell')} {'is' if n == 1 else 'are'} {name}.")
-    return " ".join(sentences + _blocked_text(grid))
-
-
-def pattern_text(grid: Grid) -> str:
-    """Sentences that say what a picture of a pattern shows."""
-    n = int((~grid.blocked).sum())
-    sentences = [size_text(grid), f"{n} of {grid.blocked.size} cells {'is' if n == 1 else 'are'} allowed."]
-    per_row = (~grid.blocked).sum(axis=1)
-    if np.ptp(per_row) == 0:
-        sentences.append(f"Every query may read {count(int(per_row[0]), 'key')}.")
-    elif per_row.size <= 8:
-        sentences.append(f"Allowed keys of each query, in order: {', '.join(map(str, per_row))}.")
-    else:
-        sentences.append(f"A query may read from {per_row.min()} to {count(int(per_row.max()), 'key')}.")
-    return " ".join(sentences + _blocked_text(grid)[1 if grid.blocked.any() else 0 :])
-
-
-def bar_values(labels, series) -> tuple[list[str], dict[str, list[float | None]], str]:
-    """Check the numbers of bars; also says in words what they show.
+def bar_values(labels, series) -> tuple[list[str], dict[str, list[float | None]]]:
+    """Check labels and numbers of bars.
 
     Raises
     ------
@@ -428,14 +272,13 @@ def bar_values(labels, series) -> tuple[list[str], dict[str, list[float | None]]
     labels = [shown(label) for label in labels]
     if not labels or not series:
         raise ValueError("bars need at least one label and one series, got none")
-    values = {name: [None if v is None else float(v) for v in given] for name, given in series.items()}
+    values = {shown(name): [None if v is None else float(v) for v in own] for name, own in series.items()}
     for name, own in values.items():
         if len(own) != len(labels):
             raise ValueError(
                 f"{name} has {len(own)} numbers for {len(labels)} labels: pass one for each, or None"
             )
-    written = {name: ["—" if v is None else number(v, 3) for v in own] for name, own in values.items()}
-    return labels, values, bars_text(labels, values, written)
+    return labels, values
 
 
 def bar_limits(values: dict[str, list[float | None]]) -> tuple[float, float]:
@@ -443,19 +286,3 @@ def bar_limits(values: dict[str, list[float | None]]) -> tuple[float, float]:
     finite = [v for own in values.values() for v in own if v is not None and np.isfinite(v)]
     low, high = min([0.0, *finite]), max([0.0, *finite])
     return (low, high) if low < 0 < high or high > 1 else (low, 1.0 if low == 0 else 0.0)
-
-
-def bars_text(labels, values, written) -> str:
-    """Sentences that say what bars show: every number while they are few, else the largest ones."""
-    if len(labels) <= 8:
-        return " ".join(
-            f"{label}: {', '.join(f'{name} {own[k]}' for name, own in written.items())}."
-            for k, label in enumerate(labels)
-        )
-    sentences = [f"{len(labels)} positions, {listed(list(values))}."]
-    for name, own in values.items():
-        known = [k for k, v in enumerate(own) if v is not None and np.isfinite(v)]
-        if known:
-            k = max(known, key=lambda k: own[k])
-            sentences.append(f"Largest of {name}: {written[name][k]} at position {k} ({labels[k]}).")
-    return " ".join(sentences)

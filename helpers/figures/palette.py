@@ -6,18 +6,16 @@ from functools import lru_cache
 
 import numpy as np
 
-# Each is at least 3:1 on white and on JupyterLab's dark #111111, so one value serves both themes;
-# "you" and "run" stand apart in lightness, and so do query, key and value, for every kind of colour vision.
+# Each is at least 3:1 on white and on JupyterLab's dark #111111, so that one value serves both themes (none
+# of JupyterLab's own variables for colours is); texts take the colour of the text around them. Those that meet
+# in a picture differ in lightness too, for every kind of colour vision.
 QUERY = "#a06cea"
 KEY = "#12a07c"
 VALUE = "#bf2058"
 YOU = "#dc7b00"
 RUN = "#175fc4"
 GREY = "#7d8590"
-
-# No theme variable of JupyterLab reaches 3:1 on its own page in both themes except those of text,
-# so text takes the colour around it and everything drawn takes the palette.
-INK = "var(--jp-content-font-color1, currentColor)"
+ALLOWED = "#2e72be"  # the ramp of weights half way up: strong, and no number
 
 SERIES = {"you": YOU, "run": RUN, "query": QUERY, "key": KEY, "value": VALUE}
 OTHERS = ("#175fc4", "#dc7b00", "#12a07c", "#bf2058", "#a06cea", "#50575f")

@@ -32,6 +32,13 @@ def join(parts: Iterable[object]) -> Markup:
     return Markup("").join(parts)
 
 
+def fold(table: Markup, title: str = "") -> Markup:
+    """A table that only repeats a picture, waiting behind a line that names it."""
+    name = f"numbers as a table: {title}" if title else "numbers as a table"
+    summary = tag("summary", name, style="cursor:pointer;font-size:13px")
+    return tag("details", summary, table, style="margin:2px 0 6px")
+
+
 @dataclass(frozen=True)
 class Picture:
     """What a learner is shown, in every form a viewer may want.
@@ -58,10 +65,7 @@ class Picture:
         """The table and the picture, ready for ``IPython.display.HTML`` or ``ipywidgets.HTML``."""
         picture = tag("div", Markup(self.svg), style="margin:6px 0") if self.svg else Markup("")
         table = Markup(self.table)
-        if self.folded:
-            summary = tag("summary", "numbers as a table", style="cursor:pointer;font-size:13px")
-            return str(picture + tag("details", summary, table, style="margin:2px 0 6px"))
-        return str(table + picture)
+        return str(picture + fold(table) if self.folded else table + picture)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}
