@@ -33,7 +33,7 @@ def describe(ax: Axes) -> str:
     said = [ax.get_title(loc) for loc in ("left", "center", "right")]
     if ax in _WORDS:
         said.append(_WORDS[ax][0])
-    else:
+    else:  # not one of ours: what its labels tell
         said.append(" against ".join(name for name in (ax.get_ylabel(), ax.get_xlabel()) if name))
         said.append(", ".join(ax.get_legend_handles_labels()[1]))
     return " ".join(part if part.endswith(".") else f"{part}." for part in said if part)
@@ -109,7 +109,7 @@ def fonts_for(text: str) -> list[str] | None:
 
 def label_ticks(axis: Any, labels: Sequence[str] | None, n: int, room: float) -> None:
     """Label every position that has a token, or numbers in round steps; one position has `room` inches."""
-    width = 0.34 if axis.axis_name == "x" else 0.2
+    width = 0.1 + 0.1 * len(str(n - 1)) if axis.axis_name == "x" else 0.2
     steps = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, n)
     step = 1 if labels else next(s for s in steps if s * room >= width or s >= n)
     places = list(range(0, n, step))

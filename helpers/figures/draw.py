@@ -12,9 +12,10 @@ import numpy as np
 from markupsafe import Markup
 
 from . import palette
-from .picture import tag
+from .picture import sideways, tag
 
 _LONGEST_LABEL = 40
+_NARROW = 400
 _FONT = "var(--jp-ui-font-family, system-ui, sans-serif)"
 
 
@@ -128,6 +129,8 @@ def svg(parts: Sequence[object], width: float, height: float, alt: str) -> str:
         role="img",
         aria_label=alt,
         fill="currentColor",
-        style=f"display:block;max-width:100%;height:auto;font:13px {_FONT}",
+        # Shrinks with the page while its text stays readable, then scrolls.
+        style=f"display:block;max-width:100%;min-width:{min(width, max(300, width * 3 // 4))}px;"
+        f"height:auto;font:13px {_FONT}",
     )
-    return str(drawn)
+    return str(sideways(drawn, "wide picture") if width > _NARROW else drawn)

@@ -142,7 +142,7 @@ class Frame:
         if max(self.grid.shape) > TOO_LARGE:
             items = [*items, note("too large to show every cell: some share a pixel of the screen")]
         parts, x, y = [], 0.0, self.bottom + 14
-        limit = max(self.width, 320.0)
+        limit = max(self.width, 350.0)
         for item, width in items:
             if x and x + width > limit:
                 x, y = 0.0, y + 22

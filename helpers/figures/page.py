@@ -105,10 +105,12 @@ def _mark_empty(ax: Axes, grid: Grid) -> None:
         _beside(ax, "", [palette.EMPTY if empty else "" for empty in grid.empty], grid.empty)
 
 
-def _scale(ax: Axes, name: str) -> None:
-    bar = ax.figure.colorbar(ax.images[-1], ax=ax, shrink=0.8, pad=0.02, label=name)
+def _scale(ax: Axes, name: str, away: float) -> None:
+    """A colour bar as high as the cells, `away` inches to their right."""
+    inch = 1 / (ax.get_window_extent().width / ax.figure.dpi)
+    beside = ax.inset_axes((1 + away * inch, 0, 0.14 * inch, 1))
+    bar = ax.figure.colorbar(ax.images[-1], cax=beside, label=name)
     bar.outline.set_edgecolor(palette.GREY)
-    remember(bar.ax, "", "")
 
 
 def plot_weights(
@@ -148,7 +150,7 @@ def plot_weights(
     sums = [grid.sum_text(i) for i in range(grid.shape[0])]
     _beside(ax, "sum", sums, ~grid.whole)
     if max(grid.shape) > NUMBERS_UP_TO:
-        _scale(ax, "weight")
+        _scale(ax, "weight", 0.3 + 0.08 * max(map(len, sums)))
     remember(ax, words.weights_text(grid), number_table(grid, 3, ("sum", sums)))
     return ax
 
@@ -185,7 +187,7 @@ def plot_scores(
     limits = _grid.check_limits(limits) or palette.limits_for(grid.values[~grid.blocked])
     ax = _heatmap(ax, grid, limits, title)
     _mark_empty(ax, grid)
-    _scale(ax, "score")
+    _scale(ax, "score", 0.65 if grid.empty.any() else 0.1)
     remember(ax, words.numbers_text(grid), number_table(grid, 3))
     return ax
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 
 # Each is at least 3:1 on white and on JupyterLab's dark #111111, so that one value serves both themes (none
-# of JupyterLab's own variables for colours is); texts take the colour of the text around them. Those that meet
-# in a picture differ in lightness too, for every kind of colour vision.
+# of JupyterLab's own variables for colours is); texts take the colour of the text around them. Those that
+# meet in a picture differ in lightness too, for every kind of colour vision.
 QUERY = "#a06cea"
 KEY = "#12a07c"
 VALUE = "#bf2058"

@@ -32,6 +32,11 @@ def join(parts: Iterable[object]) -> Markup:
     return Markup("").join(parts)
 
 
+def sideways(content: Markup, name: str) -> Markup:
+    """Something that may be wider than a narrow page: it scrolls by itself, and by keyboard too."""
+    return tag("div", content, style="overflow-x:auto", tabindex=0, role="group", aria_label=name)
+
+
 def fold(table: Markup, title: str = "") -> Markup:
     """A table that only repeats a picture, waiting behind a line that names it."""
     name = f"numbers as a table: {title}" if title else "numbers as a table"

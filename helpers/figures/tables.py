@@ -8,11 +8,11 @@ import numpy as np
 
 from . import palette
 from .grid import Grid
-from .picture import tag
+from .picture import sideways, tag
 from .words import number
 
 _ALL_CELLS_UP_TO = 4096
-_NARROW = 8
+_NARROW = 40  # characters that fit beside each other on a narrow page
 FEW_BARS = 12
 
 
@@ -34,14 +34,11 @@ def html_table(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]
         tag("thead", head),
         tag("tbody", *body),
         # Blanks between cells rather than a style on each: a table of 64 by 64 stays small.
-        style="border-collapse:separate;border-spacing:8px 3px;text-align:right;"
-        "font-variant-numeric:tabular-nums;width:auto;margin:2px 0",
+        style="border-collapse:separate;border-spacing:12px 3px;text-align:right;"
+        "font-variant-numeric:tabular-nums;width:auto;margin:2px 0 2px -8px",
     )
-    if len(columns) <= _NARROW:
-        return str(table)
-    # Wider than a narrow page: it scrolls by itself, and by keyboard too.
-    name = caption or "numbers as a table"
-    return str(tag("div", table, style="overflow-x:auto", tabindex=0, role="region", aria_label=name))
+    wide = sum(max(6, len(name)) for name in columns) > _NARROW
+    return str(sideways(table, caption or "numbers as a table") if wide else table)
 
 
 def _name(grid: Grid, axis: int, position: int) -> str:

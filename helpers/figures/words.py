@@ -242,7 +242,7 @@ def lines_text(x: np.ndarray, lines: Mapping[str, np.ndarray], xlabel: str, ylab
             said.append(f"{name} has no numbers.")
             continue
         first, last, top = known[0], known[-1], known[y[known].argmax()]
-        between = y[top] > max(y[first], y[last])
+        between = exactly(y[top]) not in (exactly(y[first]), exactly(y[last]))
         peak = f", at most {exactly(y[top])} at {exactly(x[top])}" if between else ""
         said.append(f"{name} goes from {exactly(y[first])} to {exactly(y[last])}{peak}.")
     return " ".join(said)
