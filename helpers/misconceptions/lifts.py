@@ -15,22 +15,43 @@ from ..tasks import TASKS
 from .catalogue import CATALOGUE, Program
 from .plain import blocked, merge, scaled, softmax, split
 
+# fmt: off
 COMMONEST = (
-    *("lookup", "uniform", "mask-ignored", "scale-missing", "score-proportional", "scores-as-weights"),
-    *("not-normalised", "mask-after", "mask-value-0", "scale-dk", "axis", "swap-qk", "heat-swap", "polarity"),
-    *("mask-past", "mask-diag", "mask-one-ahead", "mask-finite-fill", "mask-small-fill", "mask-renormalised"),
+    "lookup", "uniform", "mask-ignored", "scale-missing", "score-proportional", "scores-as-weights",
+    "not-normalised", "mask-after", "mask-value-0", "scale-dk", "axis", "swap-qk", "heat-swap", "polarity", "mask-past",
+    "mask-diag", "mask-one-ahead", "mask-finite-fill", "mask-small-fill", "mask-renormalised",
 )
+# fmt: on
 
 # The axes of one unbatched argument; whatever an array has in front of them is a batch.
 AXES = {"Q": 2, "K": 2, "V": 2, "X": 2, "H": 3, "allowed": 2}
 
-# Under a causal pattern these are another entry (mask-past) or right.
-NOT_CAUSAL = {"mask-on-queries", "padrows"}
+# What a task cannot show: it has no such input, or the program is right or another one there.
+TEMPERATURE = {"scale-no-effect", "temperature-inverted", "temp"}
+EMPTY = {"fullrow", "masked-nan", "align"}
+MASKS = {
+    id for id, entry in CATALOGUE.items() if entry.task in ("masked_weights", "pattern", "causal_pattern")
+}
+LEFT_OUT = {
+    "attention_row": {*TEMPERATURE, *EMPTY, *MASKS, "swap-qk", "heat-swap", "heat-offset", "softmax-whole"},
+    "causal_attention": {*TEMPERATURE, *EMPTY, "mask-on-queries", "padrows"},  # the former is mask-past there
+    "multi_head_attention": {*TEMPERATURE, *EMPTY, "output-is-weights", "output-is-scores", "dv-equals-dk"},
+    "weights_beside_values": {*TEMPERATURE, "fullrow"},
+    "head_weights": {*TEMPERATURE, "fullrow"},
+}
 
 
 def read(weights, V):
     """Sum the values by their weights; a value of weight 0 does not count, not even NaN."""
+    if weights.shape[-1] != len(V):
+        raise ValueError(f"{weights.shape[-1]} weights for {len(V)} values.")
     return np.where(weights[..., None] != 0, weights[..., None] * V, 0).sum(axis=-2)
+
+
+def _weights(scores, allowed):
+    if scores.shape != allowed.shape:
+        raise ValueError(f"scores {scores.shape} for a pattern {allowed.shape}.")
+    return softmax(blocked(scores, allowed))
 
 
 def _under_causal(program):
@@ -38,7 +59,7 @@ def _under_causal(program):
         n_q, n_k = scores.shape
         if not np.array_equal(allowed, patterns.causal(n_q, n_k, align="bottom-right")):
             raise ValueError("this wrong pattern stands in for the causal one only.")
-        return softmax(blocked(scores, program(n_q, n_k, align="bottom-right")))
+        return _weights(scores, program(n_q, n_k, align="bottom-right"))
 
     return lifted
 
@@ -63,7 +84,7 @@ LIFTS: dict[str, dict[str, Callable[[Program], Program]]] = {
     },
     "attention_weights": {
         "masked_weights": lambda wrong: lambda Q, K, allowed: wrong(scaled(Q, K), allowed),
-        "scores": lambda wrong: lambda Q, K, allowed: softmax(blocked(wrong(Q, K), allowed)),
+        "scores": lambda wrong: lambda Q, K, allowed: _weights(wrong(Q, K), allowed),
     },
     "weights_beside_values": {"attention_weights": lambda wrong: lambda Q, K, allowed: wrong(Q, K, allowed)},
     "head_weights": {"attention_weights": lambda wrong: lambda Q, K, allowed: wrong(Q, K, allowed)},
@@ -104,13 +125,12 @@ def programs_for(task: str) -> MappingProxyType[str, Program]:
     array([[0.731, 0.269]])
     """
     found = {id: entry.programs[task] for id, entry in CATALOGUE.items() if task in entry.programs}
+    left_out = {"mutates", *LEFT_OUT.get(task, ())}  # a step's own array is nobody's input
     for lower, lift in LIFTS.get(task, {}).items():
         for id, program in programs_for(lower).items():
-            if not (task == "causal_attention" and id in NOT_CAUSAL):
+            if id not in left_out:
                 found.setdefault(id, lift(program))
-    order = [id for id in COMMONEST if id in found] + [
-        id for id in CATALOGUE if id in found and id not in COMMONEST
-    ]
+    order = [id for id in dict.fromkeys((*COMMONEST, *CATALOGUE)) if id in found]
     return MappingProxyType({id: _callable(task, found[id]) for id in order})
 
 
@@ -132,25 +152,30 @@ def _callable(task: str, program: Program) -> Program:
 
 
 def _ready(given: dict[str, Any], takes: set[str]) -> dict[str, Any]:
-    """Prepare arguments: float arrays, `allowed` written out, a temperature that nobody names in Q."""
-    given = {
-        name: np.asarray(value) if isinstance(value, (list, tuple)) else value
-        for name, value in given.items()
-    }
-    for name, value in given.items():
-        if (
-            isinstance(value, np.ndarray)
-            and value.dtype.kind in "iu"
-            and name not in ("allowed", "left", "right")
-        ):
-            given[name] = value.astype(float)
-    if given.get("allowed", ()) is None:
-        first = next(iter(given.values()))
-        n_k = first.shape[-1] if "scores" in given else len(given.get("K", first)[..., :, 0].T)
-        given["allowed"] = np.ones((*first.shape[:-1], n_k), dtype=bool)
+    """Prepare arguments: float arrays, `allowed` written out, a temperature that nobody names put into Q."""
+    given = {name: _array(name, value) for name, value in given.items()}
+    if "allowed" in given and "allowed" in takes and len(given) > 1:
+        given["allowed"] = np.broadcast_to(
+            True if given["allowed"] is None else given["allowed"], _grid(given)
+        )
     if "Q" in given and "temperature" in given and "temperature" not in takes:
         given["Q"] = given["Q"] / given["temperature"]
     return given
+
+
+def _array(name: str, value: Any) -> Any:
+    if not isinstance(value, (list, tuple, np.ndarray)) or name in ("left", "right"):
+        return value
+    value = np.asarray(value)
+    return value.astype(bool if name == "allowed" else float) if value.dtype.kind in "iu" else value
+
+
+def _grid(given: dict[str, Any]) -> tuple[int, ...]:
+    """Shape of the scores, (..., n_q, n_k)."""
+    if "scores" in given:
+        return given["scores"].shape
+    queries, keys = (given[name] if name in given else given["X"] for name in ("Q", "K"))
+    return (*queries.shape[:-1], keys.shape[-2])
 
 
 def _each(given: dict[str, Any], run: Callable[[dict[str, Any]], Any]) -> Any:

@@ -127,7 +127,7 @@ def exp_zero(x):
     why="exp(-x) is 1 / exp(x): small, but above 0.",
 )
 def exp_negative(x):
-    return np.sign(x) * np.exp(np.abs(x))
+    return np.where(x < 0, -np.exp(-x), np.exp(x))
 
 
 @wrong(

@@ -29,19 +29,19 @@ def value_of_the_best(weights, values):
 
 @wrong(
     "uniform",
-    "masked_weights",
+    "softmax",
     "Every key that may be read gets the same share.",
     verdict="an even share for every key, whatever its score",
     why="Equal weights need equal scores; here the scores differ, and "
     "the exponential widens the differences.",
 )
-def uniform(scores, allowed):
-    return allowed / allowed.sum(axis=-1, keepdims=True)
-
-
-@also("uniform", "softmax")
-def even(scores):
+def uniform(scores):
     return np.full(scores.shape, 1 / scores.shape[-1])
+
+
+@also("uniform", "masked_weights")
+def uniform_over_legal(scores, allowed):
+    return allowed / allowed.sum(axis=-1, keepdims=True)
 
 
 @also("uniform", "weighted_sum")

@@ -1,0 +1,329 @@
+"""The inputs that functions are checked on, for each task from the smallest to the most extreme.
+
+Sizes differ pairwise and values are uneven and tame, so that no wrong axis, scale or swap can pass; the
+special rows follow: one key, an exact legal score of 0, a blocked score of 900, scores of 1000, and a legal
+score far below -1e9 as the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .. import patterns
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call.
+
+    Parameters
+    ----------
+    args : dict
+        What is passed in order, by the names the task uses.
+    options : dict
+        What is passed by name.
+    size : float
+        The largest score whose rounding can show in the result; the tolerance follows it.
+    """
+
+    args: dict[str, Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    size: float = 1.0
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {**self.args, **self.options}
+
+
+def _draw(seed: int, *shapes: tuple[int, ...]) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.normal(0, 1.2, shape).round(1) + 0.0 for shape in shapes]  # + 0.0: no -0.
+
+
+def _single(case: Case) -> Case:
+    """The same case in float32."""
+    args = {
+        name: value.astype(np.float32) if isinstance(value, np.ndarray) and value.dtype == float else value
+        for name, value in case.args.items()
+    }
+    return Case(args, case.options, case.size)
+
+
+def softmax_rows() -> list[Case]:
+    rows = [[2.0, 1.0], [0.5, 0.0, -1.5], [3.0], [-1.0, 2.0, 0.3, 0.9], [0.1, 0.7, -0.4, 1.6, -2.2]]
+    cases = [Case({"scores": np.array(row)}) for row in rows]
+    large = [
+        Case({"scores": np.array(row)}, size=abs(row[0]))
+        for row in ([1000.0, 999.0], [-1e4, -9999.0, -9997.5])
+    ]
+    return [*cases, *large, Case({"scores": np.array([1e4, 0.0, -1e4])}), _single(cases[3])]
+
+
+def softmax() -> list[Case]:
+    matrices = [np.array([[0.0, 1.0], [2.0, 0.0]]), *_draw(1, (3, 5), (2, 4))]
+    return [Case({"scores": matrix}) for matrix in matrices] + softmax_rows()
+
+
+def shifted_softmax() -> list[Case]:
+    row = np.array([2.0, 0.5, 1.0])
+    return [
+        Case({"scores": row, "shift": 3.0}),
+        Case({"scores": row, "shift": np.array([1.0, 0.0, -2.0])}),
+        Case({"scores": row, "shift": 100.0}, size=100),
+        Case({"scores": _draw(2, (2, 3))[0], "shift": np.array([0.5, 0.0, -1.0])}),
+    ]
+
+
+def masked_weights() -> list[Case]:
+    S2, S3, S35, S24, S5 = _draw(3, (2, 2), (3, 3), (3, 5), (2, 4), (5, 5))
+    zero = np.array([[0.4, 1.1, -0.3], [0.0, 0.8, 1.4], [1.2, 0.0, -0.7]])
+    uneven = np.array([[1, 1, 0, 0, 1], [0, 1, 1, 1, 0], [1, 0, 1, 0, 0]], dtype=bool)
+    padding = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0]], dtype=bool)
+    low = S3.copy()
+    lowest = S3.copy()
+    low[0, 0], lowest[0, 0] = -2e4, -2e9
+    return [
+        Case({"scores": S2, "allowed": patterns.causal(2)}),
+        Case({"scores": S3, "allowed": patterns.causal(3)}),
+        Case({"scores": zero, "allowed": patterns.causal(3)}),
+        Case({"scores": np.array([[0.7]]), "allowed": patterns.causal(1)}),
+        Case({"scores": np.array([[0.5, 900.0], [1.0, 0.3]]), "allowed": patterns.causal(2)}),
+        Case({"scores": low, "allowed": patterns.causal(3)}),
+        Case({"scores": lowest, "allowed": patterns.causal(3)}),
+        Case(
+            {"scores": np.array([[1000.0, 0.0], [1000.0, 999.0]]), "allowed": patterns.causal(2)}, size=1000
+        ),
+        Case({"scores": S5, "allowed": patterns.causal(5)}),
+        _single(Case({"scores": S5, "allowed": patterns.causal(5)})),
+        Case({"scores": S3, "allowed": padding}),
+        Case({"scores": S35, "allowed": uneven}),
+        Case({"scores": S24, "allowed": patterns.causal(2, 4, align="bottom-right")}),
+    ]
+
+
+def scores() -> list[Case]:
+    Q, K, square, keys = _draw(5, (2, 3), (5, 3), (4, 2), (4, 2))
+    return [
+        Case({"Q": np.array([[1.0, 0.0]]), "K": np.eye(2)}),
+        Case({"Q": square, "K": keys}),
+        Case({"Q": Q, "K": K}),
+    ]
+
+
+def _squares() -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """As many queries as keys: Q, K and the size of the scores, first tame, then special."""
+    Q2, K2, Q3, K3, Q5, K5, Q1, K1 = _draw(7, (2, 3), (2, 3), (3, 2), (3, 2), (5, 3), (5, 3), (1, 3), (1, 3))
+    at_right_angle = Q3.copy(), K3.copy()
+    at_right_angle[0][1], at_right_angle[1][0] = [1.5, 0.0], [0.0, 0.8]
+    ahead = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[0.3, 0.8], [900 * 2**0.5, 0.0]])
+    Q_low = np.array([[1.0, 0.4], [0.0, 1.1], [0.0, -0.9]])  # only query 0 meets the first feature
+    K_low, K_lowest = K3.copy(), K3.copy()
+    K_low[0], K_lowest[0] = [-2e4 * 2**0.5, 0.0], [-2e9 * 2**0.5, 0.0]
+    return [
+        (Q2, K2, 1),
+        (Q3, K3, 1),
+        (*at_right_angle, 1),
+        (Q1, K1, 1),
+        (*ahead, 1),
+        (Q_low, K_low, 1),
+        (Q_low, K_lowest, 1),
+        (np.array([[1.0], [1.0]]), np.array([[1000.0], [999.0]]), 1000),
+        (Q5, K5, 1),
+    ]
+
+
+def _values(n_k: int, d_k: int) -> np.ndarray:
+    d_v = {1: 2, 2: 1, 3: 4, 4: 5, 5: 4}[n_k]
+    return _draw(11 * n_k + d_k, (n_k, d_v))[0]
+
+
+def attention_weights() -> list[Case]:
+    causal = [
+        Case({"Q": Q, "K": K, "allowed": patterns.causal(len(Q))}, size=size) for Q, K, size in _squares()
+    ]
+    Q3, K3, Q, K = _draw(13, (3, 2), (3, 2), (2, 3), (4, 3))
+    others = [
+        {"Q": Q3, "K": K3, "allowed": np.array([[1, 1, 0]] * 3, dtype=bool)},
+        {"Q": Q, "K": K, "allowed": np.array([[1, 0, 1, 1], [0, 1, 1, 0]], dtype=bool)},
+        {"Q": Q, "K": K, "allowed": patterns.causal(2, 4, align="bottom-right")},
+    ]
+    return [*causal, _single(causal[-1]), *map(Case, others)]
+
+
+def attention() -> list[Case]:
+    return [_with_values(case, _values(*case.args["K"].shape)) for case in attention_weights()]
+
+
+def beyond_weights() -> list[Case]:
+    """What only helpers.attention is asked: a temperature, and a query with no legal key."""
+    Q, K = _draw(13, (3, 2), (3, 2))
+    given = {"Q": Q, "K": K, "allowed": patterns.causal(3)}
+    empty = {**given, "allowed": patterns.causal(3) & patterns.keys([0, 1, 1])}
+    return [
+        Case(given, {"temperature": 2.5}),
+        Case(given, {"temperature": 0.4}),
+        Case(empty, {"empty_rows": "zero"}),
+    ]
+
+
+def beyond_attention() -> list[Case]:
+    """The same, and a blocked value that is not a number."""
+    V = _values(3, 2)
+    spoilt = V.copy()
+    spoilt[2] = np.nan
+    weights = [
+        *beyond_weights(),
+        Case({**beyond_weights()[0].args, "allowed": patterns.causal(3) & patterns.keys([1, 1, 0])}),
+    ]
+    return [_with_values(case, spoilt if case is weights[-1] else V) for case in weights]
+
+
+def _with_values(case: Case, V: np.ndarray) -> Case:
+    Q, K, allowed = case.args.values()
+    return Case({"Q": Q, "K": K, "V": V, "allowed": allowed}, case.options, case.size)
+
+
+def causal_attention() -> list[Case]:
+    worked = np.array([[1.0], [2.0]])
+    cases = [Case({"Q": Q, "K": K, "V": _values(*K.shape)}, size=size) for Q, K, size in _squares()]
+    example = Case({"Q": worked, "K": worked.copy(), "V": np.array([[10.0], [20.0]])})
+    return [example, *cases, _single(cases[-1])]
+
+
+def attention_row() -> list[Case]:
+    """Sizes are (d_k, n_k, d_v)."""
+    cases = [
+        Case(dict(zip(("q", "K", "V"), _draw(17 + d_k + n_k, (d_k,), (n_k, d_k), (n_k, d_v)), strict=True)))
+        for d_k, n_k, d_v in ((3, 2, 1), (2, 3, 4), (3, 1, 2), (3, 5, 4))
+    ]
+    V = np.array([[1.0, 2.0, -1.0], [4.0, 0.0, 3.0]])
+    large = Case({"q": np.array([1.0]), "K": np.array([[1000.0], [999.0]]), "V": V}, size=1000)
+    return [*cases, large, _single(cases[-1])]
+
+
+def causal_pattern() -> list[Case]:
+    return [Case({"n": n}) for n in (1, 2, 3, 5)]
+
+
+def patterns_to_read() -> list[Case]:
+    padded = patterns.causal(3) & patterns.keys([1, 1, 0])
+    return [
+        Case({"allowed": patterns.causal(2)}),
+        Case({"allowed": padded}),
+        Case({"allowed": patterns.window(4, 2)}),
+    ]
+
+
+def head_weights() -> list[Case]:
+    return [
+        Case({"Q": Q, "K": K, "n_heads": 7, "allowed": allowed}, size=case.size)
+        for case in attention_weights()
+        for Q, K, allowed in [case.args.values()]
+    ]
+
+
+def split_heads() -> list[Case]:
+    small, X, batch = _draw(37, (2, 4), (3, 8), (2, 5, 12))
+    return [Case({"X": small, "n_heads": 2}), Case({"X": X, "n_heads": 2}), Case({"X": batch, "n_heads": 3})]
+
+
+def merge_heads() -> list[Case]:
+    small, H, batch = _draw(41, (2, 2, 1), (2, 3, 4), (2, 3, 5, 4))
+    return [Case({"H": small}), Case({"H": H}), Case({"H": batch})]
+
+
+def multi_head_attention() -> list[Case]:
+    names, one, causal = ("W_Q", "W_K", "W_V", "W_O"), np.eye(4), patterns.causal(3)
+    X = np.array([[1.0, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]])
+    # d_model 6, two heads: d_k 3 and d_v 3, then d_v 2
+    even, uneven = _draw(43, *[(6, 6)] * 4), _draw(44, (6, 6), (6, 6), (6, 4), (4, 6))
+    T5, batch = _draw(47, (5, 6), (4, 5, 6))
+    some = np.array(
+        [[1, 0, 1, 1, 0], [1, 1, 0, 1, 0], [1, 0, 1, 0, 0], [0, 1, 1, 1, 0], [1, 1, 0, 0, 0]], dtype=bool
+    )
+    calls = [
+        (X, [one] * 4, 2, causal),
+        (T5 / 2, even, 2, patterns.causal(5)),
+        (T5 / 2, even, 2, some),
+        (T5 / 2, uneven, 2, patterns.causal(5)),
+        (batch / 2, even, 3, patterns.causal(5)),
+        # Query 0 meets itself at 0.1 * 0.1, times the factor in W_K: far above, and far below a finite fill.
+        (
+            np.array([[0.1, 0.0], [1.0, 0.5], [0.2, 1.0]]),
+            [np.eye(2), 1e5 * np.eye(2), np.eye(2), np.eye(2)],
+            1,
+            causal,
+        ),
+        (
+            np.array([[0.1, 0.0], [0.0, 1.0], [1e-6, 2.0]]),
+            [np.eye(2), -5e6 * np.eye(2), np.eye(2), np.eye(2)],
+            1,
+            causal,
+        ),
+        (
+            np.array([[0.1, 0.0], [0.0, 1.0], [1e-11, 2.0]]),
+            [np.eye(2), -5e11 * np.eye(2), np.eye(2), np.eye(2)],
+            1,
+            causal,
+        ),
+    ]
+    return [
+        Case(
+            {"X": X, **dict(zip(names, weights, strict=True)), "n_heads": n_heads, "allowed": allowed},
+            size=10,
+        )
+        for X, weights, n_heads, allowed in calls
+    ]
+
+
+def _plain(*calls: dict[str, Any]) -> Callable[[], list[Case]]:
+    return lambda: [Case(call) for call in calls]
+
+
+MAKERS: dict[str, Callable[[], list[Case]]] = {
+    "softmax of a row": softmax_rows,
+    "dot": _plain({"u": np.array([1.0, 2.0]), "v": np.array([3.0, 4.0])}),
+    "exp": _plain({"x": 0.0}, {"x": 1.0}, {"x": -1.0}),
+    "mean": _plain({"values": np.array([2.0, 3.0, 10.0])}),
+    "product_of_shapes": _plain({"left": (2, 3), "right": (3, 4)}),
+    "weighted_sum": _plain(
+        {"weights": np.array([0.25, 0.75]), "values": np.array([[2.0, 1.0, 0.0], [6.0, 4.0, 1.0]])}
+    ),
+    "head_width": _plain({"d_model": 512, "n_heads": 8}),
+    "head_scale": _plain({"d_model": 512, "n_heads": 8}, {"d_model": 48, "n_heads": 2}),
+    "parameters": _plain({"d_model": 6, "n_heads": 3}),
+    "score_bytes": _plain({"T": 8, "itemsize": 4, "n_heads": 3, "n_layers": 2}, {"T": 5, "itemsize": 8}),
+    "score_growth": _plain({"before": 1024, "after": 4096}, {"before": 2, "after": 6}),
+    "scores": scores,
+    "softmax": softmax,
+    "shifted_softmax": shifted_softmax,
+    "masked_weights": masked_weights,
+    "attention_weights": attention_weights,
+    "attention_row": attention_row,
+    "attention": attention,
+    "causal_attention": causal_attention,
+    "causal_pattern": causal_pattern,
+    "pattern": patterns_to_read,
+    "head_weights": head_weights,
+    "weights_beside_values": attention,
+    "split_heads": split_heads,
+    "merge_heads": merge_heads,
+    "multi_head_attention": multi_head_attention,
+}
+BEYOND: dict[str, Callable[[], list[Case]]] = {
+    "attention_weights": beyond_weights,
+    "attention": beyond_attention,
+    "causal_pattern": lambda: [Case({"n_q": 2, "n_k": 4}, {"align": "bottom-right"})],
+    "shifted_softmax": lambda: [Case({"scores": np.array([1.0, 0.0]), "shift": 1e8, "dtype": "float32"})],
+}
+
+
+@cache
+def cases_for(name: str, beyond: bool = False) -> tuple[Case, ...]:
+    """Return the cases of a task or exercise, smallest first; `beyond` adds those beyond every exercise."""
+    return (*MAKERS[name](), *(BEYOND[name]() if beyond and name in BEYOND else ()))

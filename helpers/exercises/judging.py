@@ -1,0 +1,237 @@
+"""Comparing what a function returned with what is right, and naming the wrong program that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import tasks
+from ..misconceptions import programs_for
+from .calling import Outcome, call
+from .cases import Case
+from .frameworks import Framework
+
+WEIGHTS = (
+    "softmax",
+    "shifted_softmax",
+    "masked_weights",
+    "attention_weights",
+    "head_weights",
+    "weights_beside_values",
+)
+OUTPUTS = ("attention", "attention_row", "causal_attention")
+
+
+@dataclass
+class Trial:
+    """One case, what the function made of it, and what is wrong with that (None: nothing)."""
+
+    case: Case
+    right: Any
+    outcome: Outcome
+    value: np.ndarray | None = None
+    fault: str | None = None
+    changed: str | None = None
+    note: str | None = None
+
+
+def try_on(
+    task: str, case: Case, function: Callable[..., Any], framework: Framework, seconds: float
+) -> Trial:
+    """Call the function on a copy of the case's inputs and judge the result."""
+    case = _narrowed(case, framework)
+    args = {name: _given(value, framework) for name, value in case.args.items()}
+    before = {
+        name: framework.take(value).copy()
+        for name, value in args.items()
+        if isinstance(value, framework.array)
+    }
+    trial = Trial(case, _right(task, case), call(function, tuple(args.values()), case.options, seconds))
+    for name, old in before.items():
+        new = framework.take(args[name])
+        if new.shape != old.shape or not np.array_equal(new, old, equal_nan=new.dtype.kind == "f"):
+            trial.changed = name
+    if trial.outcome.error:
+        trial.fault = trial.outcome.error
+    else:
+        trial.fault = _fault_of_form(trial, framework) or _fault_of_value(task, trial)
+    return trial
+
+
+def _right(task: str, case: Case) -> Any:
+    """The right result in float64, whatever the precision of the case."""
+    args = [value.astype(float) if _is_float(value) else value for value in case.args.values()]
+    with np.errstate(all="ignore"):
+        return tasks.TASKS[task].truth(*args, **case.options)
+
+
+def _narrowed(case: Case, framework: Framework) -> Case:
+    """Write a case in float32 where the framework has nothing wider."""
+    if framework.widest == "float64":
+        return case
+    return Case(
+        {name: value.astype(np.float32) if _is_float(value) else value for name, value in case.args.items()},
+        case.options,
+        case.size,
+    )
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _given(value: Any, framework: Framework) -> Any:
+    return framework.give(value) if isinstance(value, np.ndarray) else value
+
+
+def _fault_of_form(trial: Trial, framework: Framework) -> str | None:
+    """Type, kind of number and shape, in this order; sets the trial's value where it can be read at all."""
+    value, right = trial.outcome.value, np.asarray(trial.right)
+    if value is None:
+        return "Nothing came back. Does the function end in a return?"
+    numbers = (int, float, np.number) if right.ndim == 0 else ()
+    if not isinstance(value, (framework.array, *numbers)) or isinstance(value, np.ma.MaskedArray):
+        kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        return f"What came back is of type {kind}; expected an array of {framework.name}."
+    value = framework.take(value)
+    trial.value = value
+    if value.shape != right.shape:
+        return f"The shape is {value.shape}; expected {right.shape}."
+    if right.dtype == bool:
+        return (
+            None if value.dtype == bool else f"The dtype is {value.dtype}; expected bool, True where allowed."
+        )
+    if value.dtype.kind != "f" and right.dtype.kind == "f" and right.ndim:
+        return f"The dtype is {value.dtype}; expected floating-point numbers."
+    if value.dtype.kind == "f" and value.dtype.itemsize < 4:
+        return f"The dtype is {value.dtype}; expected float32 or wider: half precision rounds too coarsely."
+    given = [array.dtype for array in trial.case.args.values() if _is_float(array)]
+    if given and right.ndim and value.dtype != given[0]:
+        trial.note = (
+            f"One thing more: {given[0]} went in and {value.dtype} came out. A NumPy number such as np.sqrt(3) "
+            "is a float64 and widens what it meets; 3 ** 0.5 is a Python number and does not."
+            if value.dtype == np.float64
+            else f"One thing more: {given[0]} went in and {value.dtype} came out."
+        )
+    return None
+
+
+def tolerance(trial: Trial) -> float:
+    """What rounding may do, relative to the size of the result: it grows with the scores."""
+    kinds = [array.dtype for array in (*trial.case.args.values(), trial.value) if _is_float(array)]
+    return float(
+        64 * max((np.finfo(kind).eps for kind in kinds), default=np.finfo(float).eps) * trial.case.size
+    )
+
+
+def _differs(value: np.ndarray, other: Any, trial: Trial) -> np.ndarray:
+    """Where two results of equal shape are apart by more than rounding; NaN equals NaN only."""
+    value, other = np.asarray(value, dtype=float), np.asarray(other, dtype=float)
+    largest = np.abs(other[np.isfinite(other)]).max(initial=1)
+    return ~np.isclose(value, other, rtol=0, atol=tolerance(trial) * largest, equal_nan=True)
+
+
+def _fault_of_value(task: str, trial: Trial) -> str | None:
+    """The first property that does not hold, in words; None where the value is right."""
+    value, right = trial.value, np.asarray(trial.right)
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
+        at = tuple(np.argwhere(~np.isfinite(value))[0].tolist())
+        return f"Every number of the result is finite; at {_index(at)} it is {value[at]}."
+    off = _differs(value, right, trial)
+    blocked = _blocked(trial.case)
+    if task in WEIGHTS and blocked is not None and (value[blocked] != 0).any():
+        at = tuple(np.argwhere(blocked & (value != 0))[0].tolist())
+        return f"A blocked key has weight exactly 0; at {_index(at)} it is {value[at]:.4g}."
+    if not off.any():
+        return None
+    row = int(np.argwhere(off)[0][0]) if off.ndim > 1 else 0
+    if task in WEIGHTS:
+        return _fault_of_weights(value, row, tolerance(trial))
+    if task in OUTPUTS:
+        return _fault_of_output(value, row, trial.case)
+    if right.dtype == bool:
+        return f"Row {row} allows other keys than it should."
+    return (
+        f"The result differs, first at {_index(tuple(np.argwhere(off)[0].tolist()))}."
+        if off.ndim
+        else "The number differs."
+    )
+
+
+def _blocked(case: Case) -> np.ndarray | None:
+    allowed = case.given.get("allowed")
+    return None if allowed is None else ~np.asarray(allowed)
+
+
+def _fault_of_weights(value: np.ndarray, row: int, atol: float) -> str:
+    """Why a row is not the softmax of its scores."""
+    rows = value if value.ndim > 1 else value[None]
+    negative = np.argwhere(rows < 0)
+    if len(negative):
+        return f"A weight is never negative; row {negative[0][0]} holds {rows[tuple(negative[0])]:.4g}."
+    sums = rows.sum(axis=-1)
+    bad = np.flatnonzero(np.abs(sums.ravel() - 1) > atol)
+    if len(bad):
+        return f"Each row sums to 1; row {bad[0]} sums to {sums.ravel()[bad[0]]:.4g}."
+    return f"The weights of row {row} are in the ratio of the exponentials of its scores; these are not."
+
+
+def _fault_of_output(value: np.ndarray, row: int, case: Case) -> str:
+    """Why an output row is not a weighted sum of the values it may read."""
+    given = case.given
+    V, rows = given["V"], value if value.ndim > 1 else value[None]
+    n_q, n_k = len(rows), len(V)
+    allowed = given.get("allowed")
+    if allowed is None:
+        allowed = (
+            np.ones((n_q, n_k), dtype=bool)
+            if "allowed" in given or "q" in given
+            else np.tri(n_q, n_k, dtype=bool)
+        )
+    readable = V[allowed[row]]
+    if len(readable) == 1:
+        return f"Query {row} may read one key alone, so its output is that key's value."
+    if not len(readable):
+        return f"Query {row} may read nothing, so its output is 0."
+    low, high = readable.min(axis=0), readable.max(axis=0)
+    if (rows[row] < low).any() or (rows[row] > high).any():
+        return (
+            f"Output row {row} lies, in each feature, between the smallest and the largest value it may read."
+        )
+    return (
+        f"Output row {row} is the sum of the values that query {row} may read, by the weights of its softmax."
+    )
+
+
+def _index(at: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, at))}]"
+
+
+def name(task: str, trials: Sequence[Trial]) -> str | None:
+    """Find the wrong program, by id, that does as the function did in every trial."""
+    wrong = [trial for trial in trials if trial.fault and trial.value is not None]
+    if not wrong:
+        return None
+    for id, program in programs_for(task).items():
+        if all(_does_as(program, trial) for trial in [wrong[0], *trials]):
+            return id
+    return None
+
+
+def _does_as(program: Callable[..., Any], trial: Trial) -> bool:
+    given = {
+        name: value.copy() if isinstance(value, np.ndarray) else value
+        for name, value in trial.case.given.items()
+    }
+    try:
+        value = np.asarray(program(*[given.pop(name) for name in trial.case.args], **given))
+    except ValueError:
+        return trial.value is None and trial.outcome.error is not None
+    return (
+        trial.value is not None
+        and trial.value.shape == value.shape
+        and not _differs(trial.value, value, trial).any()
+    )

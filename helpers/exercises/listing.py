@@ -1,0 +1,106 @@
+"""The exercises: what each asks for, and three hints that lead to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..tasks import TASKS
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One function to write.
+
+    Parameters
+    ----------
+    id : str
+    title : str
+    task : str
+        The right function it is compared with, a name in ``helpers.tasks.TASKS``.
+    hints : tuple of three str
+        From a nudge to nearly the line itself.
+    frameworks : tuple of str
+        In which libraries it can be written.
+    cases : str
+        Where the inputs are others than the task's.
+    """
+
+    id: str
+    title: str
+    task: str
+    hints: tuple[str, str, str]
+    frameworks: tuple[str, ...] = ("numpy",)
+    cases: str = ""
+
+    @property
+    def inputs(self) -> str:
+        """Name of the inputs it is checked on, in ``helpers.exercises.cases``."""
+        return self.cases or self.task
+
+    def __post_init__(self):
+        if self.task not in TASKS or len(self.hints) != 3:
+            raise ValueError(f"exercise {self.id} needs a task from helpers.tasks and three hints.")
+
+
+EXERCISES: dict[str, Exercise] = {
+    exercise.id: exercise
+    for exercise in (
+        Exercise(
+            "01-softmax",
+            "Softmax of one row of scores",
+            "softmax",
+            (
+                "Two steps: an exponential for each score, then each divided by what they add up to.",
+                "Adding the same amount to every score changes nothing. So you may subtract something first that "
+                "keeps np.exp from overflowing: which number makes the largest score 0?",
+                "Subtract scores.max(), take np.exp of what is left, and divide the result by its own sum.",
+            ),
+            cases="softmax of a row",
+        ),
+        Exercise(
+            "01-attention-row",
+            "The output of one query",
+            "attention_row",
+            (
+                "Four steps: one score for each key, divided; the softmax; then one sum of values.",
+                "K holds one key in each row: one product of K with q has all dot products. Which width sets the divisor?",
+                "weights @ V sums the rows of V by their weights: (n_k,) @ (n_k, d_v) gives (d_v,).",
+            ),
+        ),
+        Exercise(
+            "04-causal-pattern",
+            "Who may read whom under a causal mask",
+            "causal_pattern",
+            (
+                "Say row 0 aloud, then row 1: which keys may that query read? Start from there.",
+                "Column j is allowed in row i when j is not later than i. NumPy has functions for triangles.",
+                "np.tril keeps the diagonal and what lies below it. Give it a square array of nothing but True.",
+            ),
+        ),
+        Exercise(
+            "04-masked-weights",
+            "Softmax over the allowed keys",
+            "masked_weights",
+            (
+                "A blocked key should get weight exactly 0. Which score has the exponential 0?",
+                "Change the scores before the softmax, not the weights after it, and do it by position: "
+                "np.where(allowed, ..., ...).",
+                "Put -np.inf where allowed is False. Then subtract the maximum of each row (axis=-1, keepdims=True), "
+                "take np.exp, and divide each row by its sum.",
+            ),
+        ),
+        Exercise(
+            "06-causal-attention",
+            "Causal attention",
+            "causal_attention",
+            (
+                "Four steps: scores, divided; the future blocked; the softmax of each row; the sum of the values.",
+                "The strict upper triangle is the future: triu with an offset of 1. Blocked scores become -inf "
+                "before the softmax, in a new array.",
+                "Divide Q @ K.T by the square root of the width of Q. Write -inf where the future is True. Take the "
+                "softmax over the last axis, and multiply the weights by V.",
+            ),
+            ("numpy", "torch", "jax"),
+        ),
+    )
+}

@@ -1,0 +1,84 @@
+"""What a check says: one result, as a card in a notebook and as text everywhere else."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+COLOURS = {True: "#1a7f37", False: "#b35900", None: "#6e7781"}  # each 3:1 on white and on near-black
+QUIET = "color:var(--jp-ui-font-color2,#6e7781);font-size:13px"
+CELL = "padding:3px 16px 3px 0;text-align:left;vertical-align:top"
+CODE = "margin:0;white-space:pre-wrap;font:13px/1.45 var(--jp-code-font-family,monospace)"
+BOX = f"{CODE};margin:6px 0;padding:8px 12px;border-radius:4px;background:rgba(128,128,128,.12)"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a check came to; as the last line of a cell it draws itself.
+
+    Parameters
+    ----------
+    passed : bool or None
+        None where nothing was judged: not started, or something is missing.
+    headline : str
+    misconception : str or None
+        Id of the catalogue entry whose program behaves the same.
+    score : float
+        The part of the cases that came out right, from 0 to 1.
+    exercise, rows, said, lines, why, notes
+        What it is about, the table, the explanation, the wrong program, what falsifies it, and remarks.
+    """
+
+    passed: bool | None
+    headline: str
+    misconception: str | None = None
+    score: float = 0.0
+    exercise: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+    said: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        text = [f"{self.exercise}: {self.headline}" if self.exercise else self.headline]
+        for name, value in self.rows:
+            text.append(textwrap.indent(value, " " * 14).replace(" " * 14, f"  {name:<12}", 1))
+        text += self.said
+        if self.lines:
+            text += ["This program does the same:", *(f"    {line}" for line in self.lines), self.why]
+        return "\n".join([*text, *self.notes])
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": str(self._html())}
+
+    def _html(self) -> Markup:
+        parts = [
+            Markup('<div style="{}">Check{}</div>').format(
+                QUIET, f" · {self.exercise}" if self.exercise else ""
+            ),
+            Markup('<div style="font-weight:600;margin-bottom:6px">{}</div>').format(self.headline),
+        ]
+        if self.rows:
+            row = Markup(
+                '<tr><th scope="row" style="{}">{}</th><td style="{}"><pre style="{}">{}</pre></td></tr>'
+            )
+            rows = Markup().join(
+                row.format(f"{CELL};font-weight:400", name, CELL, CODE, value) for name, value in self.rows
+            )
+            parts.append(
+                Markup('<table style="border-collapse:collapse;margin:0 0 8px">{}</table>').format(rows)
+            )
+        paragraph = Markup('<p style="margin:4px 0">{}</p>')
+        parts += [paragraph.format(text) for text in self.said]
+        if self.lines:
+            parts.append(Markup('<div style="{}">This program does the same:</div>').format(QUIET))
+            parts.append(Markup('<pre style="{}">{}</pre>').format(BOX, "\n".join(self.lines)))
+            parts.append(paragraph.format(self.why))
+        parts += [Markup('<p style="margin:4px 0;{}">{}</p>').format(QUIET, note) for note in self.notes]
+        return Markup(
+            '<div style="border:1px solid var(--jp-border-color1,#868e97);border-left:4px solid {};'
+            'border-radius:6px;padding:12px 18px;max-width:46em;line-height:1.5">{}</div>'
+        ).format(COLOURS[self.passed], Markup().join(parts))

@@ -1,0 +1,137 @@
+"""From trials to a result: what is said of a function that is right, wrong, or not there yet."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..misconceptions import CATALOGUE
+from . import frameworks, judging
+from .cases import Case
+from .report import Result
+
+
+def judge(
+    task: str,
+    function: Callable[..., Any],
+    cases: Sequence[Case],
+    library: frameworks.Framework,
+    title: str,
+    seconds: float,
+) -> Result:
+    """Try a function on every case and say what came of it."""
+    trials: list[judging.Trial] = []
+    for case in cases:
+        trials.append(judging.try_on(task, case, function, library, seconds))
+        if trials[-1].outcome.stopped:  # the other cases would take as long
+            break
+        if trials[-1].outcome.value is ...:
+            return not_started(title, function)
+    wrong = [trial for trial in trials if trial.changed or trial.fault]
+    notes = _notes(trials)
+    if not wrong:
+        return Result(True, f"Right, on all {len(cases)} inputs", score=1.0, exercise=title, notes=notes)
+    score = 1 - (len(wrong) + len(cases) - len(trials)) / len(cases)
+    changed = next((trial for trial in wrong if trial.changed), None)
+    first = changed or wrong[0]
+    id = "mutates" if changed else judging.name(task, trials)
+    rows = [("your call", _call_text(function, first.case))]
+    if first.value is not None:
+        rows.append(("got", _text(first.value)))
+    rows.append(("what holds", f"{changed.changed} is the same after the call." if changed else first.fault))
+    if first.outcome.error:
+        rows[-1] = ("but", first.fault)
+    entry = CATALOGUE.get(id)
+    return Result(
+        False,
+        f"Not yet: {entry.verdict}" if entry else "Not yet",
+        id,
+        score,
+        title,
+        rows=tuple(rows),
+        said=() if entry else (_advice(first),),
+        lines=tuple(entry.lines(task)) if entry else (),
+        why=entry.why if entry else "",
+        notes=notes,
+    )
+
+
+def not_judged(id: str, function: Any) -> Result | None:
+    """Say why there is nothing to judge, if so."""
+    function = getattr(function, "func", function)  # what a functools.partial holds
+    if function is None or function is ... or _is_stub(function):
+        return not_started(id, function)
+    if not callable(function):
+        kind = type(function).__name__
+        said = f"Hand in the function by its name alone, without parentheses behind it; this is a {kind}."
+        return Result(None, "That is a result, not a function", exercise=id, said=(said,))
+    library = frameworks.owner(function)
+    if library:
+        said = f"This function comes from {library}. Write the steps yourself and hand in that function."
+        return Result(None, "That one is ready-made", exercise=id, said=(said,))
+    return None
+
+
+def not_started(id: str, function: Any) -> Result:
+    """Say that the function is still a stub."""
+    name = getattr(function, "__name__", "the function")
+    said = (
+        f'Put your own lines in place of the ... in {name} and run this again. hint("{id}") helps to begin.'
+    )
+    return Result(None, "Not started yet", exercise=id, said=(said,))
+
+
+def _is_stub(function: Any) -> bool:
+    """Whether a body is only `...`, `pass` or a docstring, or returns `...`."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    steps = list(dis.get_instructions(code))
+    if any(
+        step.opname not in ("RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE") for step in steps
+    ):
+        return False
+    return next(step.argval for step in reversed(steps) if "CONST" in step.opname) in (None, ...)
+
+
+def _notes(trials: Sequence[judging.Trial]) -> tuple[str, ...]:
+    """What a function printed, what it was warned of, and remarks: each once."""
+    printed = next((trial.outcome.printed for trial in trials if trial.outcome.printed), None)
+    warned = next((trial.outcome.warned for trial in trials if trial.outcome.warned), None)
+    remark = next((trial.note for trial in trials if trial.note), None)
+    return (
+        *([f"It printed: {printed}"] if printed else []),
+        *([f"It was warned: {warned}"] if warned else []),
+        *([remark] if remark else []),
+    )
+
+
+def _advice(trial: judging.Trial) -> str:
+    if trial.outcome.error:
+        return "Call it yourself on these inputs to look closer."
+    return (
+        "No error known to this course behaves so. Call it on these inputs and look at each step: "
+        "the scores, the exponentials, their sums."
+    )
+
+
+def _call_text(function: Callable[..., Any], case: Case) -> str:
+    """The call with its inputs, one in a line."""
+    name = getattr(function, "__name__", "function")
+    name = "function" if name == "<lambda>" else name
+    options = [f"{option}={value!r}" for option, value in case.options.items()]
+    lines = [f"{argument} = {_text(value, argument)}" for argument, value in case.args.items()]
+    return "\n".join([f"{name}({', '.join([*case.args, *options])})", *lines])
+
+
+def _text(value: Any, name: str = "") -> str:
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    indent = " " * (len(name) + 3 if name else 0)
+    text = np.array2string(
+        value, precision=4, suppress_small=False, separator=", ", threshold=60, prefix=indent
+    )
+    return text if value.dtype in (np.float64, bool) else f"{text}  ({value.dtype})"
