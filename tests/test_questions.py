@@ -168,7 +168,8 @@ def test_the_leak_falls_below_chance_and_the_mask_holds_it_there() -> None:
 
 def test_masking_after_the_softmax_can_be_mended_on_tame_scores_only() -> None:
     _, calls = execute(code("04_masks_and_temperature"))
-    again, far = (call[1] for call in calls if call[0] == "show" and call[2]["after"] == "04-after")
+    sums, again, far = (call[1] for call in calls if call[0] == "show" and call[2]["after"] == "04-after")
     masked = tasks.run("attention_weights", questions.get("04-after").inputs)
+    assert np.all(sums[:-1] < 1) and sums[-1] == 1
     np.testing.assert_allclose(again, masked, atol=5e-4)
     assert np.isnan(far[0])
