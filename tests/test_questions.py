@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -116,6 +117,16 @@ def test_the_cell_writes_the_inputs_out(question: Question) -> None:
     written = tasks.resolve({name: space[name] for name in question.inputs})
     for name, value in tasks.resolve(question.inputs).items():
         np.testing.assert_array_equal(written[name], value, err_msg=name)
+
+
+def test_exponentials_given_for_help_are_right() -> None:
+    texts = [question.ask for question in QUESTIONS]
+    texts += [cell.source for name in TITLES for cell in cells(name)]
+    given = [found for text in texts for found in re.findall(r"\be(?:\^([−\d.]+))? ≈ ([\d.]*\d)", text)]
+    assert given
+    for power, value in given:
+        unit = 10.0 ** -len(value.partition(".")[2])
+        assert abs(math.exp(float(power.replace("−", "-") or 1)) - float(value)) <= unit / 2, (power, value)
 
 
 @each_notebook
