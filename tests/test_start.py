@@ -45,9 +45,7 @@ def project(tmp_path: Path) -> Path:
     with zipfile.ZipFile(root / "stand_in-1.0-py3-none-any.whl", "w") as wheel:
         wheel.writestr("jupyterlab.py", STAND_IN)
         wheel.writestr("pytest.py", STAND_IN)
-        wheel.writestr(
-            "course.pth", f"import sys; sys.path.append({ascii(str(root))})"
-        )  # an editable install
+        wheel.writestr("course.pth", f"import sys; sys.path.append({str(root)!a})")  # as `-e .` does
         metadata = "Metadata-Version: 2.1\nName: stand-in\nVersion: 1.0\n"
         wheel.writestr("stand_in-1.0.dist-info/METADATA", metadata)
         wheel.writestr("stand_in-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")

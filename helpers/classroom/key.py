@@ -9,6 +9,7 @@ import ast
 import copy
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -85,7 +86,8 @@ def learner_notebook(
     answers : mapping of question id to mapping
         What ``predict`` shall be called with: ``answer``, ``because``, ``sure``. Others stay open.
     solutions : mapping of exercise id to str
-        Source that replaces the stub: ``01-softmax`` goes into the cell ``write-softmax``. Others stay stubs.
+        Source that replaces the stub: ``01-softmax`` goes into the cell ``write-softmax``, under the name
+        that the notebook checks. Others stay stubs.
 
     Returns
     -------
@@ -95,7 +97,7 @@ def learner_notebook(
     Raises
     ------
     ValueError
-        If a solution has no stub to go into, or does not define what the notebook checks.
+        If a solution has no stub to go into.
 
     Examples
     --------
@@ -113,9 +115,7 @@ def learner_notebook(
         cell_id = f"write-{exercise.partition('-')[2]}"
         if cell_id not in by_id:
             raise ValueError(f"{exercise} is checked, but there is no cell {cell_id}.")
-        if function not in _defined(solutions[exercise]):
-            raise ValueError(f"The solution of {exercise} defines no {function}, which the notebook checks.")
-        by_id[cell_id].source = solutions[exercise].strip()
+        by_id[cell_id].source = _named(function, solutions[exercise].strip())
     for cell in _code_cells(filled):
         cell.source = _answered(cell.source, answers)
     return filled
@@ -228,9 +228,10 @@ def _checked(notebook: NotebookNode) -> dict[str, str]:
     return found
 
 
-def _defined(source: str) -> set[str]:
-    """Names of the functions that a source defines."""
-    return {statement.name for statement in _body(source) if isinstance(statement, ast.FunctionDef)}
+def _named(name: str, source: str) -> str:
+    """Give the function that a solution ends with the name that the notebook checks."""
+    *_, function = (statement.name for statement in _body(source) if isinstance(statement, ast.FunctionDef))
+    return re.sub(rf"\b{function}\b", name, source)
 
 
 def _body(source: str) -> list[ast.stmt]:
