@@ -27,12 +27,13 @@ LAX = ("--nbval-lax", "--nbval-current-env")
 
 
 def nbval(options: tuple[str, ...], *paths: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Run nbval on notebooks in a pytest of its own, as an instructor would."""
-    shared = ["-q", "--color=no", "-p", "no:cacheprovider", "--nbval-cell-timeout=60"]
+    """Run nbval on notebooks in a pytest of its own, each with its record beside it."""
+    shared = ["-p", "nbval.plugin", "-p", "no:cacheprovider", "-q", "--color=no", "--nbval-cell-timeout=60"]
+    only_nbval = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PREDICTIONS_FILE": ""}
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, *shared, *map(str, paths)],
         cwd=paths[0].parent,
-        env={**os.environ, **environment},
+        env={**os.environ, **only_nbval, **environment},
         capture_output=True,
         encoding="utf-8",
         timeout=600,
@@ -65,8 +66,7 @@ def run(content: nbformat.NotebookNode, folder: Path, record: Path, **environmen
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("keys")
-    return [build_key(path, folder / path.name) for path in PATHS]
+    return [build_key(path, tmp_path_factory.mktemp(path.stem) / path.name) for path in PATHS]
 
 
 def test_the_answer_keys_agree_with_a_new_run(keys):
@@ -216,7 +216,7 @@ SHORT = learner_notebook(
 
 
 def test_a_notebook_runs_from_any_folder_and_with_windows_line_ends(tmp_path):
-    """D06: kernel in the project, beside the notebook, nowhere near. D05: all text files of helpers in CRLF."""
+    """D06: kernel in the project, beside the notebook, nowhere near. D05: all text of helpers in CRLF."""
     shutil.copytree(ROOT / "helpers", tmp_path / "helpers", ignore=shutil.ignore_patterns("__pycache__"))
     for path in (tmp_path / "helpers").rglob("*"):
         if path.suffix in {".py", ".toml", ".html", ".css"}:
