@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import errno
-import itertools
 import json
-import operator
 import os
 import re
 import stat
@@ -24,10 +22,13 @@ FORMAT = 1
 BECAUSE_LIMIT = 2_000
 LOCK_SECONDS = 10
 
-# Every line starts so. Inside a JSON string the quote would be escaped: these bytes always begin a line.
+# Every line starts so. Inside a JSON string the quotes would be escaped: text cannot hold these bytes.
 _START = b'{"format":'
 _MERGE_MARK = re.compile(rb"(<{7}|={7}|>{7}|\|{7})( |$)")
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+# Lines that could not be written yet, by path: another Record of the same kernel knows them too.
+_memory: dict[Path, list[bytes]] = {}
+_mutex = threading.RLock()
 # What a file system answers that has no fsync to offer, as some network folders do not.
 _NO_FSYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
@@ -104,7 +105,7 @@ def make_line(
     >>> line["because"], line["sure"], line["format"]
     ('closer key', 2, 1)
     """
-    because = " ".join(str(because).split())
+    because = " ".join(str(because or "").split())
     if len(because) > BECAUSE_LIMIT:
         because = because[: BECAUSE_LIMIT - 1] + "…"
     line = {
@@ -129,9 +130,9 @@ class Record:
 
     Lines are appended and never altered, whoever wrote them. What is no line of this format (torn by a crash,
     edited, merged, from a newer version) stays in the file, is skipped, and is named in `problems`. A line
-    that cannot be written stays in this object's memory, counts in every answer, and goes to disk with the
-    next append that succeeds: keep one Record per path as long as the kernel runs. Threads may share it, and
-    processes may share the file.
+    that cannot be written stays in memory as long as the kernel runs, counts in every answer, and goes to disk
+    with the next append that succeeds. Threads may share a Record, and processes may share its file; beside
+    it stands a hidden lock file.
 
     Parameters
     ----------
@@ -151,10 +152,9 @@ class Record:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = record_path() if path is None else Path(path)
-        self._mutex = threading.RLock()
-        self._memory: list[bytes] = []
+        self._memory = _memory.setdefault(self.path, [])
         self._cached = _Reading()
-        self._told: set[Any] = set()
+        self._told: set[tuple[int, str]] = set()
 
     def append(self, line: dict[str, Any]) -> Saved:
         """
@@ -176,7 +176,7 @@ class Record:
             If `line` is not what `make_line` builds: it would be skipped on reading.
         """
         raw = _encode(line)
-        with self._mutex:
+        with _mutex:
             try:
                 self._look_at_place()
                 with self._locked():
@@ -205,7 +205,7 @@ class Record:
         -------
         list of dict
         """
-        with self._mutex:
+        with _mutex:
             reading = self._reading()
             found = [*reading.lines, *(json.loads(raw) for raw in self._not_in(reading))]
         return copy.deepcopy([line for line in found if question in (None, line["question"])])
@@ -225,13 +225,13 @@ class Record:
     @property
     def problems(self) -> list[str]:
         """A sentence for each stretch of the file that is skipped, or for why it cannot be read."""
-        with self._mutex:
+        with _mutex:
             reading = self._reading()
         return self._sentences(reading.faults)
 
     def new_problems(self) -> list[str]:
         """Return the problems this object has not returned yet."""
-        with self._mutex:
+        with _mutex:
             faults = [fault for fault in self._reading().faults if fault not in self._told]
             self._told.update(faults)
         return self._sentences(faults)
@@ -243,16 +243,16 @@ class Record:
         return [raw for raw in self._memory if raw not in reading.raw]
 
     def _sentences(self, faults: Iterable[tuple[int, str]]) -> list[str]:
-        """One sentence for neighbouring faults of one sort: a binary file is not reported line by line."""
-        told = []
-        for what, group in itertools.groupby(faults, key=operator.itemgetter(1)):
-            first, *more = [number for number, _ in group]
-            lines = f"lines {first} to {more[-1]}" if more and more[-1] > first else f"line {first}"
-            if first:
-                told.append(f"{self.path.name}, {lines}: {what}. Kept in the file, and skipped.")
-            else:
-                told.append(f"{self.path} cannot be read ({what}): what is in it does not show, and stays.")
-        return told
+        """One sentence for each sort of fault: a binary file is not reported line by line."""
+        lines: dict[str, list[int]] = {}
+        for number, what in faults:
+            lines.setdefault(what, []).append(number)
+        return [
+            f"{self.path.name}, {_places(numbers)}: {what}. Kept in the file, and skipped."
+            if numbers[0]
+            else f"{self.path} cannot be read ({what}): what is in it does not show, and stays."
+            for what, numbers in lines.items()
+        ]
 
     def _reading(self) -> _Reading:
         """The file as it is now, read again only if its size or time of change says so."""
@@ -365,8 +365,7 @@ def _scan(data: bytes, stamp: tuple[int, ...] | None) -> _Reading:
     number, fault = 0, None
     for number, text in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         fault = None
-        for raw in _pieces(text.strip()):
-            line, fault = _parse(raw)
+        for raw, line, fault in _records(text.strip()):
             if fault is None:
                 lines.append(line)
                 raws.append(raw)
@@ -375,15 +374,20 @@ def _scan(data: bytes, stamp: tuple[int, ...] | None) -> _Reading:
     return _Reading(stamp, tuple(lines), frozenset(raws), tuple(faults), torn=fault is not None)
 
 
-def _pieces(text: bytes) -> list[bytes]:
-    """Cut a line where a record starts inside it: without a lock, one can follow a torn one directly."""
-    if text.count(_START) <= 1 and text.startswith((_START, b"{")):
-        return [text]
-    return [piece for piece in re.split(b"(?=" + re.escape(_START) + b")", text) if piece]
+def _records(text: bytes) -> Iterator[tuple[bytes, Any, str | None]]:
+    """The record in a line; or its parts, where without a lock one came to stand right behind a torn one."""
+    line, fault = _parse(text)
+    if line is not None or text.find(_START, 1) < 0:
+        if text:
+            yield text, line, fault
+        return
+    for piece in re.split(b"(?=" + re.escape(_START) + b")", text):
+        if piece:
+            yield piece, *_parse(piece)
 
 
 def _parse(raw: bytes) -> tuple[Any, str | None]:
-    """The line and None, or anything and what is wrong."""
+    """What a line holds, None if that is no JSON; and what is wrong with it, None if it is a record."""
     try:
         line = json.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -459,6 +463,18 @@ _EXPECTED = {
     "attempt": (_is_count, "a whole number from 1"),
     "time": (_is_time, "a date and time"),
 }
+
+
+def _places(numbers: list[int]) -> str:
+    """Say "lines 1 to 3, 5" for 1, 2, 3 and 5, and no more than eight stretches."""
+    stretches = []
+    for number in sorted(set(numbers)):
+        if stretches and number == stretches[-1][-1] + 1:
+            stretches[-1][1:] = [number]
+        else:
+            stretches.append([number])
+    said = ", ".join(" to ".join(map(str, stretch)) for stretch in stretches[:8])
+    return ("lines " if len(set(numbers)) > 1 else "line ") + said + (", …" if len(stretches) > 8 else "")
 
 
 def _short(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -66,24 +67,25 @@ def committed_card(
     question: Question, first: dict, latest: dict, attempts: int, problems: list[str]
 ) -> Bundle:
     """The question after a commit: first answer, and the latest where it differs."""
-    said = f"{answer_text(question, first['answer'])}{_because(first)}"
-    if attempts > 1:
-        said += f" · now: {answer_text(question, latest['answer'])}{_because(latest)}"
+    said = [_said(question, first)] + ([f"Now: {_said(question, latest)}"] if attempts > 1 else [])
     sure = SURENESS.get(first["sure"])
     html = _template("card.html").render(
         style=style(),
         question=question,
         prompt=markdown(question.text),
-        committed=said,
+        said=said,
         problems=problems,
         state=f"committed, {sure}" if sure else "committed",
-        note="Run this cell again to change your mind; this first answer stays in the record.",
+        note="Run this cell again to change your mind; the first answer stays in the record.",
     )
-    return {"text/html": html, "text/plain": f"Predict {question.id}: committed. {said}"}
+    plain = [f"Predict {question.id}: committed.", *said, *problems]
+    return {"text/html": html, "text/plain": " ".join(plain)}
 
 
-def _because(line: dict) -> str:
-    return f" because “{line['because']}”" if line.get("because") else ""
+def _said(question: Question, line: dict) -> str:
+    """What was committed, with the reason."""
+    because = f" · because “{line['because']}”" if line.get("because") else ""
+    return f"{answer_text(question, line['answer'])}{because}"
 
 
 def example_call(question: Question) -> str:
@@ -139,6 +141,8 @@ def answer_text(question: Question, answer: Any) -> str:
         return option.says if option else str(answer)
     if question.kind == "shape":
         return value_text(tuple(answer))
+    if question.kind == "cells" and question.part == "rows that change":
+        return _changes_beside(question, answer, np.asarray(ran, bool)[0])
     if question.kind == "cells":
         return value_text(np.asarray(answer, bool))
     if question.kind == "grid":
@@ -193,6 +197,8 @@ def _ran(question: Question, value: Any) -> tuple[Any, bool]:
 
 
 def _beside(question: Question, answer: Any, ran: Any, value: Any) -> tuple[Markup, Markup, str]:
+    if question.kind == "cells" and question.part == "rows that change":
+        return _changes_beside(question, answer, np.asarray(ran, bool)[0])
     if question.kind == "cells":
         drawn = figures.pattern(ran, other=None if answer is None else np.asarray(answer, bool))
         return Markup(drawn.table), Markup(drawn.svg), drawn.text
@@ -216,20 +222,34 @@ def _two_lines(you: str, run: str) -> tuple[Markup, Markup]:
     return table, Markup("")
 
 
-def _row_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Markup, Markup, str]:
-    labels = question.labels or tuple(str(at) for at in range(len(ran)))
-    yours = [""] * len(ran) if answer is None else list(answer)
-    run = value_text(ran)[1:-1].split(", ")
+def _lines_beside(labels: Sequence[str], yours: Sequence[str], ran: Sequence[str]) -> Markup:
+    """A table with yours and the run's on adjacent lines."""
     cells = Markup("").join
-    table = Markup("<table><tr><td></td>{}</tr>{}{}</table>").format(
+    return Markup("<table><tr><td></td>{}</tr>{}{}</table>").format(
         cells(Markup('<th scope="col">{}</th>').format(label) for label in labels),
         Markup('<tr class="abh-you"><th scope="row">you</th>{}</tr>').format(
             cells(Markup("<td>{}</td>").format(one) for one in yours)
         ),
         Markup('<tr class="abh-ran"><th scope="row">run</th>{}</tr>').format(
-            cells(Markup("<td>{}</td>").format(one) for one in run)
+            cells(Markup("<td>{}</td>").format(one) for one in ran)
         ),
     )
+
+
+def _changes_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Markup, Markup, str]:
+    def words(row: Sequence[bool]) -> list[str]:
+        return ["changes" if cell else "stays" for cell in row]
+
+    yours = [""] * len(ran) if answer is None else words(answer[0])
+    text = "; ".join(f"{label} {word}" for label, word in zip(question.labels, words(ran), strict=True))
+    return _lines_beside(question.labels, yours, words(ran)), Markup(""), f"Run: {text}."
+
+
+def _row_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Markup, Markup, str]:
+    labels = question.labels or tuple(str(at) for at in range(len(ran)))
+    yours = [""] * len(ran) if answer is None else list(answer)
+    run = value_text(ran)[1:-1].split(", ")
+    table = _lines_beside(labels, yours, run)
     numbers = None if answer is None else [one.value for one in answers.flat_numbers(question, answer)]
     drawn = figures.bars(labels, {"you": numbers, "run": ran.tolist()} if numbers else {"run": ran.tolist()})
     picture = Markup(drawn.svg) if np.all(np.isfinite(ran)) else Markup("")
@@ -255,7 +275,7 @@ def _choice_beside(question: Question, answer: Any, ran: Any, value: Any) -> tup
     if rows:
         table += Markup("<table>{}</table>").format(
             Markup("").join(
-                Markup('<tr class="abh-ran"><th scope="row">{}</th><td>{}</td></tr>').format(*row)
+                Markup('<tr><th scope="row">{}</th><td>{}</td></tr>').format(*row)
                 for row in rows
             )
         )
@@ -298,7 +318,7 @@ def _words(question: Question, line: dict, changed: bool, coming_back: bool) -> 
     elif diagnosis.right:
         headline = "Yes, your prediction and the run agree."
     elif entry is not None:
-        headline = f"A known turn: {entry.verdict}."
+        headline = f"A known slip: {entry.verdict}."
         _add_program(question, entry, words)
         words["paragraphs"].append(markdown(entry.why))
         words["plain"].append(entry.why)
@@ -331,7 +351,7 @@ def _add_program(question: Question, entry: Any, words: dict[str, Any]) -> None:
     program = programs_for(question.task).get(entry.id)
     if program is None:
         return
-    lines = "\n".join(entry.lines())
+    lines = "\n".join(entry.lines(question.task))
     words["plain"].append(f"This program gives it:\n{lines}")
     words["lines"] = lines
     words["gives"] = _program_gives(question, program)
