@@ -88,7 +88,7 @@ def attention_weights(
     Returns
     -------
     ndarray, shape (..., n_q, n_k)
-        Each row sums to 1.
+        Each row sums to 1, an empty one of "zero" to 0.
 
     Raises
     ------

@@ -825,9 +825,6 @@ REFUSED = {
     "projection back of another height": lambda: multi_head_attention(
         np.ones((3, 4)), *[np.eye(4)] * 3, np.eye(5), 2
     ),
-    "projection with a batch": lambda: multi_head_attention(
-        np.ones((3, 4)), np.ones((2, 4, 4)), *[np.eye(4)] * 3, 2
-    ),
     "projections of two widths": lambda: multi_head_attention(
         np.ones((3, 4)), np.eye(4), np.ones((4, 2)), np.eye(4), np.eye(4), 2
     ),
@@ -840,3 +837,13 @@ REFUSED = {
 def test_every_refusal_says_expected_got_and_the_fix(name):
     with pytest.raises(ValueError, match=r"(?s)^.+ (must|needs) .+, got .+: .+\.$"):
         REFUSED[name]()
+
+
+def test_a_matrix_that_does_not_fit_is_refused_by_its_own_name():
+    one = np.eye(4)
+    for position, name in enumerate(["W_Q", "W_K", "W_V", "W_O"]):
+        for wrong in (np.eye(5), np.ones((4, 4, 4)), np.ones(4), np.ones((4, 0))):
+            matrices = [one] * 4
+            matrices[position] = wrong
+            with pytest.raises(ValueError, match=f"^{name} must have two axes, and 4 rows"):
+                multi_head_attention(np.ones((3, 4)), *matrices, 2)
