@@ -130,9 +130,9 @@ class Record:
 
     Lines are appended and never altered, whoever wrote them. What is no line of this format (torn by a crash,
     edited, merged, from a newer version) stays in the file, is skipped, and is named in `problems`. A line
-    that cannot be written stays in memory as long as the kernel runs, counts in every answer, and goes to disk
-    with the next append that succeeds. Threads may share a Record, and processes may share its file; beside
-    it stands a hidden lock file.
+    that cannot be written stays in memory while the kernel runs, counts in every answer, and goes to disk
+    with the next append that succeeds. Threads may share a Record, processes may share its file; beside it
+    stands a hidden lock file.
 
     Parameters
     ----------
