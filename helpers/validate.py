@@ -32,13 +32,20 @@ def name_rows(chosen: NDArray[np.bool_]) -> str:
     return ("row " if len(rows) == 1 else "rows ") + ", ".join(map(str, rows[:SHOWN])) + more
 
 
+def _integer(value: Any) -> int | None:
+    """Read an int of any kind, without booleans; None if it is none."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
 def whole_number(name: str, value: Any, least: int = 1) -> int:
     """Read a whole number that is at least `least`."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or number < least or isinstance(value, bool):
+    number = _integer(value)
+    if number is None or number < least:
         raise refusal(f"{name} must be a whole number, {least} or more", repr(value), "pass such an int")
     return number
 
@@ -118,11 +125,8 @@ def filled(name: str, found: NDArray[Any], shape: str, fix: str, least: int = 2)
 def axis_of(found: NDArray[Any], axis: Any) -> int:
     """Read the number of an axis of `found`."""
     n = found.ndim
-    try:
-        number = operator.index(axis)
-    except TypeError:
-        number = n
-    if not -n <= number < n or isinstance(axis, bool):
+    number = _integer(axis)
+    if number is None or not -n <= number < n:
         raise refusal(f"axis must be a whole number, {-n} to {n - 1}", repr(axis), "-1 is the last, the keys")
     return number
 
