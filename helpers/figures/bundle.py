@@ -51,12 +51,10 @@ def _figure_of(thing: Any) -> Any:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    if (
-        isinstance(thing, list | tuple | np.ndarray)
-        and np.size(thing)
-        and isinstance(np.ravel(thing)[0], Axes)
-    ):
-        thing = np.ravel(thing)[0]
+    if isinstance(thing, np.ndarray) and thing.dtype == object:  # as plt.subplots hands them out
+        thing = thing.ravel().tolist()
+    if isinstance(thing, list | tuple) and thing and all(isinstance(ax, Axes) for ax in thing):
+        thing = thing[0]
     if isinstance(thing, Axes):
         thing = thing.figure
         return getattr(thing, "figure", None) or thing  # the figure itself, were it a subfigure

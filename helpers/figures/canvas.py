@@ -36,7 +36,8 @@ def describe(ax: Axes) -> str:
     else:  # not one of ours: what its labels tell
         said.append(" against ".join(name for name in (ax.get_ylabel(), ax.get_xlabel()) if name))
         said.append(", ".join(ax.get_legend_handles_labels()[1]))
-    return " ".join(part if part.endswith(".") else f"{part}." for part in said if part)
+    sentence = " ".join(part if part.endswith(".") else f"{part}." for part in said if part)
+    return sentence if ax in _WORDS or not sentence else f"Figure: {sentence}"
 
 
 def table_of(ax: Axes) -> str:

@@ -88,11 +88,13 @@ def _hatch(ax: Axes, blocked: np.ndarray) -> None:
     )
 
 
-def _beside(ax: Axes, head: str, texts: Sequence[str], strong: np.ndarray) -> None:
-    """A text beside each row, or beside each labelled one where rows are too low for it."""
+def _beside(ax: Axes, head: str, texts: Sequence[str], strong: np.ndarray, what: str) -> None:
+    """A text beside each row; where rows are too low, beside labelled ones, with a count of the strong."""
     inches = ax.get_window_extent().height / ax.figure.dpi
     size = min(9.0, ax.yaxis.get_major_ticks()[0].label1.get_fontsize())
     tight = inches * 72 / len(texts) < size * 0.9
+    if tight and strong.any():
+        head = f"{head} ({strong.sum()} of {strong.size} {what})".strip()
     for i in map(int, ax.get_yticks()) if tight else range(len(texts)):
         weight = "bold" if strong[i] else "normal"
         place = {"transform": ax.get_yaxis_transform(), "va": "center"}
@@ -102,7 +104,7 @@ def _beside(ax: Axes, head: str, texts: Sequence[str], strong: np.ndarray) -> No
 
 def _mark_empty(ax: Axes, grid: Grid) -> None:
     if grid.empty.any():
-        _beside(ax, "", [palette.EMPTY if empty else "" for empty in grid.empty], grid.empty)
+        _beside(ax, "", [palette.EMPTY if empty else "" for empty in grid.empty], grid.empty, palette.EMPTY)
 
 
 def _scale(ax: Axes, name: str, away: float) -> None:
@@ -148,7 +150,7 @@ def plot_weights(
     grid = _grid.weights_grid(A, allowed, tokens=tokens, query_tokens=query_tokens, key_tokens=key_tokens)
     ax = _heatmap(ax, grid, (0.0, 1.0), title)
     sums = [grid.sum_text(i) for i in range(grid.shape[0])]
-    _beside(ax, "sum", sums, ~grid.whole)
+    _beside(ax, "sum", sums, ~grid.whole, "not 1")
     if max(grid.shape) > NUMBERS_UP_TO:
         _scale(ax, "weight", 0.3 + 0.08 * max(map(len, sums)))
     remember(ax, words.weights_text(grid), number_table(grid, 3, ("sum", sums)))

@@ -10,15 +10,15 @@ import numpy as np
 # of JupyterLab's own variables for colours is); texts take the colour of the text around them. Those that
 # meet in a picture differ in lightness too, for every kind of colour vision.
 QUERY = "#a06cea"
-KEY = "#12a07c"
-VALUE = "#bf2058"
+KEY = "#12a08a"
+VALUE = "#c32240"
 YOU = "#dc7b00"
 RUN = "#175fc4"
 GREY = "#7d8590"
 ALLOWED = "#2e72be"  # the ramp of weights half way up: strong, and no number
 
 SERIES = {"you": YOU, "run": RUN, "query": QUERY, "key": KEY, "value": VALUE}
-OTHERS = ("#175fc4", "#dc7b00", "#12a07c", "#bf2058", "#a06cea", "#50575f")
+OTHERS = (RUN, YOU, KEY, VALUE, QUERY, "#50575f")
 
 QUERY_AXIS = "query i (reads)"
 KEY_AXIS = "key j (is read)"
