@@ -54,19 +54,14 @@ def _single(case: Case) -> Case:
     return Case(args, case.options, case.size)
 
 
-def softmax_rows() -> list[Case]:
-    rows = [[2.0, 1.0], [0.5, 0.0, -1.5], [3.0], [-1.0, 2.0, 0.3, 0.9], [0.1, 0.7, -0.4, 1.6, -2.2]]
-    cases = [Case({"scores": np.array(row)}) for row in rows]
+def softmax() -> list[Case]:
+    small = [[2.0, 1.0], [0.5, 0.0, -1.5], [3.0], [[0.0, 1.0], [2.0, 0.0]], [0.1, 0.7, -0.4, 1.6, -2.2]]
+    tame = [Case({"scores": scores}) for scores in [*map(np.array, small), *_draw(1, (3, 5), (4, 2, 3))]]
     large = [
         Case({"scores": np.array(row)}, size=abs(row[0]))
-        for row in ([1000.0, 999.0], [-1e4, -9999.0, -9997.5])
+        for row in ([1000.0, 999.0], [-1e4, -9999.0, -9997.5], [1e4, 0.0, -1e4])
     ]
-    return [*cases, *large, Case({"scores": np.array([1e4, 0.0, -1e4])}), _single(cases[3])]
-
-
-def softmax() -> list[Case]:
-    matrices = [np.array([[0.0, 1.0], [2.0, 0.0]]), *_draw(1, (3, 5), (2, 4))]
-    return [Case({"scores": matrix}) for matrix in matrices] + softmax_rows()
+    return [*tame, *large, _single(tame[-2])]
 
 
 def shifted_softmax() -> list[Case]:
@@ -83,7 +78,7 @@ def masked_weights() -> list[Case]:
     S2, S3, S35, S24, S5 = _draw(3, (2, 2), (3, 3), (3, 5), (2, 4), (5, 5))
     zero = np.array([[0.4, 1.1, -0.3], [0.0, 0.8, 1.4], [1.2, 0.0, -0.7]])
     uneven = np.array([[1, 1, 0, 0, 1], [0, 1, 1, 1, 0], [1, 0, 1, 0, 0]], dtype=bool)
-    padding = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0]], dtype=bool)
+    padding = patterns.causal(4) & patterns.keys([1, 0, 1, 1])
     low = S3.copy()
     lowest = S3.copy()
     low[0, 0], lowest[0, 0] = -2e4, -2e9
@@ -100,7 +95,7 @@ def masked_weights() -> list[Case]:
         ),
         Case({"scores": S5, "allowed": patterns.causal(5)}),
         _single(Case({"scores": S5, "allowed": patterns.causal(5)})),
-        Case({"scores": S3, "allowed": padding}),
+        Case({"scores": S5[:4, :4], "allowed": padding}),
         Case({"scores": S35, "allowed": uneven}),
         Case({"scores": S24, "allowed": patterns.causal(2, 4, align="bottom-right")}),
     ]
@@ -117,7 +112,9 @@ def scores() -> list[Case]:
 
 def _squares() -> list[tuple[np.ndarray, np.ndarray, float]]:
     """As many queries as keys: Q, K and the size of the scores, first tame, then special."""
-    Q2, K2, Q3, K3, Q5, K5, Q1, K1 = _draw(7, (2, 3), (2, 3), (3, 2), (3, 2), (5, 3), (5, 3), (1, 3), (1, 3))
+    Q2, K2, Q3, K3, Q5, K5, Q1, K1 = _draw(
+        803, (2, 3), (2, 3), (3, 2), (3, 2), (5, 3), (5, 3), (1, 3), (1, 3)
+    )
     at_right_angle = Q3.copy(), K3.copy()
     at_right_angle[0][1], at_right_angle[1][0] = [1.5, 0.0], [0.0, 0.8]
     ahead = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[0.3, 0.8], [900 * 2**0.5, 0.0]])
@@ -146,9 +143,9 @@ def attention_weights() -> list[Case]:
     causal = [
         Case({"Q": Q, "K": K, "allowed": patterns.causal(len(Q))}, size=size) for Q, K, size in _squares()
     ]
-    Q3, K3, Q, K = _draw(13, (3, 2), (3, 2), (2, 3), (4, 3))
+    Q4, K4, Q, K = _draw(612, (4, 2), (4, 2), (2, 3), (4, 3))
     others = [
-        {"Q": Q3, "K": K3, "allowed": np.array([[1, 1, 0]] * 3, dtype=bool)},
+        {"Q": Q4, "K": K4, "allowed": patterns.causal(4) & patterns.keys([1, 0, 1, 1])},
         {"Q": Q, "K": K, "allowed": np.array([[1, 0, 1, 1], [0, 1, 1, 0]], dtype=bool)},
         {"Q": Q, "K": K, "allowed": patterns.causal(2, 4, align="bottom-right")},
     ]
@@ -240,8 +237,8 @@ def merge_heads() -> list[Case]:
 def multi_head_attention() -> list[Case]:
     names, one, causal = ("W_Q", "W_K", "W_V", "W_O"), np.eye(4), patterns.causal(3)
     X = np.array([[1.0, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]])
-    # d_model 6, two heads: d_k 3 and d_v 3, then d_v 2
-    even, uneven = _draw(43, *[(6, 6)] * 4), _draw(44, (6, 6), (6, 6), (6, 4), (4, 6))
+    # d_model 6, two heads: d_k 3 and d_v 3, then d_v 4
+    even, uneven = _draw(43, *[(6, 6)] * 4), _draw(44, (6, 6), (6, 6), (6, 8), (8, 6))
     T5, batch = _draw(47, (5, 6), (4, 5, 6))
     some = np.array(
         [[1, 0, 1, 1, 0], [1, 1, 0, 1, 0], [1, 0, 1, 0, 0], [0, 1, 1, 1, 0], [1, 1, 0, 0, 0]], dtype=bool
@@ -286,9 +283,8 @@ def _plain(*calls: dict[str, Any]) -> Callable[[], list[Case]]:
 
 
 MAKERS: dict[str, Callable[[], list[Case]]] = {
-    "softmax of a row": softmax_rows,
     "dot": _plain({"u": np.array([1.0, 2.0]), "v": np.array([3.0, 4.0])}),
-    "exp": _plain({"x": 0.0}, {"x": 1.0}, {"x": -1.0}),
+    "exp": _plain({"x": 0.0}, {"x": 1.0}, {"x": -2.0}),
     "mean": _plain({"values": np.array([2.0, 3.0, 10.0])}),
     "product_of_shapes": _plain({"left": (2, 3), "right": (3, 4)}),
     "weighted_sum": _plain(
@@ -324,6 +320,6 @@ BEYOND: dict[str, Callable[[], list[Case]]] = {
 
 
 @cache
-def cases_for(name: str, beyond: bool = False) -> tuple[Case, ...]:
-    """Return the cases of a task or exercise, smallest first; `beyond` adds those beyond every exercise."""
-    return (*MAKERS[name](), *(BEYOND[name]() if beyond and name in BEYOND else ()))
+def cases_for(task: str, beyond: bool = False) -> tuple[Case, ...]:
+    """Return the cases of a task, smallest first; `beyond` adds those beyond every exercise."""
+    return (*MAKERS[task](), *(BEYOND[task]() if beyond and task in BEYOND else ()))

@@ -19,6 +19,9 @@ class Framework:
     give: Callable[[np.ndarray], Any]
     take: Callable[[Any], np.ndarray]
     widest: str = "float64"
+    elsewhere: Callable[[np.ndarray], Any] | None = (
+        None  # gives an array on another device, without its numbers
+    )
 
 
 def _numpy() -> Framework:
@@ -28,7 +31,11 @@ def _numpy() -> Framework:
 def _torch() -> Framework:
     torch = import_module("torch")
     return Framework(
-        "PyTorch", torch.Tensor, torch.tensor, lambda tensor: tensor.detach().cpu().resolve_conj().numpy()
+        "PyTorch",
+        torch.Tensor,
+        torch.tensor,
+        lambda tensor: tensor.detach().cpu().numpy(),
+        elsewhere=lambda array: torch.tensor(array, device="meta"),
     )
 
 

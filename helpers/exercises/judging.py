@@ -111,8 +111,8 @@ def _fault_of_form(trial: Trial, framework: Framework) -> str | None:
     given = [array.dtype for array in trial.case.args.values() if _is_float(array)]
     if given and right.ndim and value.dtype != given[0]:
         trial.note = (
-            f"One thing more: {given[0]} went in and {value.dtype} came out. A NumPy number such as np.sqrt(3) "
-            "is a float64 and widens what it meets; 3 ** 0.5 is a Python number and does not."
+            f"One thing more: {given[0]} went in and {value.dtype} came out. A NumPy number like np.sqrt(3)"
+            " is a float64 and widens what it meets; 3 ** 0.5 is a Python number and does not."
             if value.dtype == np.float64
             else f"One thing more: {given[0]} went in and {value.dtype} came out."
         )
@@ -234,4 +234,20 @@ def _does_as(program: Callable[..., Any], trial: Trial) -> bool:
         trial.value is not None
         and trial.value.shape == value.shape
         and not _differs(trial.value, value, trial).any()
+    )
+
+
+def device_note(
+    function: Callable[..., Any], case: Case, framework: Framework, seconds: float
+) -> tuple[str, ...]:
+    """Remark on a mask that stays on the CPU while the scores are on another device."""
+    if framework.elsewhere is None:
+        return ()
+    args = tuple(framework.elsewhere(value) for value in case.args.values())
+    error = call(function, args, case.options, seconds).error
+    if error is None or "is not on the expected device" not in error:
+        return ()
+    return (
+        "One thing more: the mask is made on the CPU, so on a GPU this would stop. "
+        "torch.ones_like(scores, dtype=torch.bool) makes one where the scores are.",
     )

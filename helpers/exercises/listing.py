@@ -21,8 +21,6 @@ class Exercise:
         From a nudge to nearly the line itself.
     frameworks : tuple of str
         In which libraries it can be written.
-    cases : str
-        Where the inputs are others than the task's.
     """
 
     id: str
@@ -30,12 +28,6 @@ class Exercise:
     task: str
     hints: tuple[str, str, str]
     frameworks: tuple[str, ...] = ("numpy",)
-    cases: str = ""
-
-    @property
-    def inputs(self) -> str:
-        """Name of the inputs it is checked on, in ``helpers.exercises.cases``."""
-        return self.cases or self.task
 
     def __post_init__(self):
         if self.task not in TASKS or len(self.hints) != 3:
@@ -47,15 +39,15 @@ EXERCISES: dict[str, Exercise] = {
     for exercise in (
         Exercise(
             "01-softmax",
-            "Softmax of one row of scores",
+            "Softmax of each row of scores",
             "softmax",
             (
                 "Two steps: an exponential for each score, then each divided by what they add up to.",
-                "Adding the same amount to every score changes nothing. So you may subtract something first that "
-                "keeps np.exp from overflowing: which number makes the largest score 0?",
-                "Subtract scores.max(), take np.exp of what is left, and divide the result by its own sum.",
+                "Adding the same amount to every score changes nothing. So you may first subtract something "
+                "that keeps np.exp from overflowing: which number makes the largest score 0?",
+                "Subtract the maximum, take np.exp, divide by the sum: maximum and sum both along the last "
+                "axis (axis=-1, keepdims=True), so that each row is on its own.",
             ),
-            cases="softmax of a row",
         ),
         Exercise(
             "01-attention-row",
@@ -63,7 +55,7 @@ EXERCISES: dict[str, Exercise] = {
             "attention_row",
             (
                 "Four steps: one score for each key, divided; the softmax; then one sum of values.",
-                "K holds one key in each row: one product of K with q has all dot products. Which width sets the divisor?",
+                "K holds a key in each row: one product with q has all scores. Which width is divided by?",
                 "weights @ V sums the rows of V by their weights: (n_k,) @ (n_k, d_v) gives (d_v,).",
             ),
         ),
@@ -74,7 +66,7 @@ EXERCISES: dict[str, Exercise] = {
             (
                 "Say row 0 aloud, then row 1: which keys may that query read? Start from there.",
                 "Column j is allowed in row i when j is not later than i. NumPy has functions for triangles.",
-                "np.tril keeps the diagonal and what lies below it. Give it a square array of nothing but True.",
+                "np.tril keeps the diagonal and what lies below. Give it a square array of nothing but True.",
             ),
         ),
         Exercise(
@@ -85,8 +77,8 @@ EXERCISES: dict[str, Exercise] = {
                 "A blocked key should get weight exactly 0. Which score has the exponential 0?",
                 "Change the scores before the softmax, not the weights after it, and do it by position: "
                 "np.where(allowed, ..., ...).",
-                "Put -np.inf where allowed is False. Then subtract the maximum of each row (axis=-1, keepdims=True), "
-                "take np.exp, and divide each row by its sum.",
+                "Put -np.inf where allowed is False. Then subtract the maximum of each row (axis=-1, "
+                "keepdims=True), take np.exp, and divide each row by its sum.",
             ),
         ),
         Exercise(
@@ -94,11 +86,11 @@ EXERCISES: dict[str, Exercise] = {
             "Causal attention",
             "causal_attention",
             (
-                "Four steps: scores, divided; the future blocked; the softmax of each row; the sum of the values.",
-                "The strict upper triangle is the future: triu with an offset of 1. Blocked scores become -inf "
+                "Four steps: divided scores; the future blocked; the softmax of each row; the sum of values.",
+                "The strict upper triangle is the future: triu with an offset of 1. Its scores become -inf "
                 "before the softmax, in a new array.",
-                "Divide Q @ K.T by the square root of the width of Q. Write -inf where the future is True. Take the "
-                "softmax over the last axis, and multiply the weights by V.",
+                "Divide Q @ K.T by the square root of the width of Q. Write -inf where the future is True. "
+                "Take the softmax over the last axis, and multiply the weights by V.",
             ),
             ("numpy", "torch", "jax"),
         ),

@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
 
 def my_softmax(scores):
-    exps = np.exp(scores - scores.max())
-    return exps / exps.sum()
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exps / exps.sum(axis=-1, keepdims=True)
 
 
-def attention_row(q, K, V):
+def my_attention_row(q, K, V):
     scores = K @ q / len(q) ** 0.5  # (n_k, d_k) @ (d_k,) -> (n_k,)
     exps = np.exp(scores - scores.max())
     weights = exps / exps.sum()
     return weights @ V  # (n_k,) @ (n_k, d_v) -> (d_v,)
 
 
-def causal_pattern(n):
+def my_causal_pattern(n):
     return np.tril(np.ones((n, n), dtype=bool))
 
 
-def masked_weights(scores, allowed):
+def my_masked_weights(scores, allowed):
     scores = np.where(allowed, scores, -np.inf)
     exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exps / exps.sum(axis=-1, keepdims=True)
 
 
-def causal_attention(Q, K, V):
+def my_causal_attention(Q, K, V):
     scores = Q @ K.T / Q.shape[-1] ** 0.5  # (T, d_k) @ (d_k, T) -> (T, T)
     future = np.triu(np.ones(scores.shape, dtype=bool), k=1)
     scores = np.where(future, -np.inf, scores)
@@ -48,14 +48,14 @@ def causal_attention(Q, K, V):
     return weights @ V  # (T, T) @ (T, d_v) -> (T, d_v)
 
 
-def causal_attention_torch(Q, K, V):
+def my_causal_attention_in_torch(Q, K, V):
     scores = Q @ K.T / Q.shape[-1] ** 0.5
     future = torch.triu(torch.ones_like(scores, dtype=torch.bool), diagonal=1)
     scores = scores.masked_fill(future, -math.inf)
     return torch.softmax(scores, dim=-1) @ V
 
 
-def causal_attention_jax(Q, K, V):
+def my_causal_attention_in_jax(Q, K, V):
     scores = Q @ K.T / Q.shape[-1] ** 0.5
     future = jnp.triu(jnp.ones_like(scores, dtype=bool), k=1)
     scores = jnp.where(future, -jnp.inf, scores)
@@ -66,11 +66,11 @@ SOLUTIONS: dict[str, str] = {
     id: inspect.getsource(function)
     for id, function in {
         "01-softmax": my_softmax,
-        "01-attention-row": attention_row,
-        "04-causal-pattern": causal_pattern,
-        "04-masked-weights": masked_weights,
-        "06-causal-attention": causal_attention,
-        "06-causal-attention-torch": causal_attention_torch,
-        "06-causal-attention-jax": causal_attention_jax,
+        "01-attention-row": my_attention_row,
+        "04-causal-pattern": my_causal_pattern,
+        "04-masked-weights": my_masked_weights,
+        "06-causal-attention": my_causal_attention,
+        "06-causal-attention-torch": my_causal_attention_in_torch,
+        "06-causal-attention-jax": my_causal_attention_in_jax,
     }.items()
 }

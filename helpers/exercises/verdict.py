@@ -33,6 +33,7 @@ def judge(
     wrong = [trial for trial in trials if trial.changed or trial.fault]
     notes = _notes(trials)
     if not wrong:
+        notes += judging.device_note(function, cases[0], library, seconds)
         return Result(True, f"Right, on all {len(cases)} inputs", score=1.0, exercise=title, notes=notes)
     score = 1 - (len(wrong) + len(cases) - len(trials)) / len(cases)
     changed = next((trial for trial in wrong if trial.changed), None)

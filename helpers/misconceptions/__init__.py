@@ -7,6 +7,7 @@ the program, and is what the checker's own tests must refuse. Modules by theme r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,8 @@ def match(
     """
 
     def asked(program=None):
-        before = tasks.run(task, inputs, program)
-        result = before if then is None else (before, tasks.run(task, {**inputs, **then}, program))
+        before = tasks.run(task, deepcopy(inputs), program)  # one wrong program writes on its inputs
+        result = before if then is None else (before, tasks.run(task, deepcopy({**inputs, **then}), program))
         return tasks.read(result, part)
 
     right, found = asked(), []

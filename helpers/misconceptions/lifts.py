@@ -18,8 +18,9 @@ from .plain import blocked, merge, scaled, softmax, split
 # fmt: off
 COMMONEST = (
     "lookup", "uniform", "mask-ignored", "scale-missing", "score-proportional", "scores-as-weights",
-    "not-normalised", "mask-after", "mask-value-0", "scale-dk", "axis", "swap-qk", "heat-swap", "polarity", "mask-past",
-    "mask-diag", "mask-one-ahead", "mask-finite-fill", "mask-small-fill", "mask-renormalised",
+    "not-normalised", "mask-after", "mask-value-0", "scale-dk", "axis", "swap-qk", "heat-swap",
+    "polarity", "mask-past", "mask-diag", "mask-one-ahead", "mask-finite-fill", "mask-small-fill",
+    "mask-renormalised",
 )
 # fmt: on
 
@@ -34,7 +35,8 @@ MASKS = {
 }
 LEFT_OUT = {
     "attention_row": {*TEMPERATURE, *EMPTY, *MASKS, "swap-qk", "heat-swap", "heat-offset", "softmax-whole"},
-    "causal_attention": {*TEMPERATURE, *EMPTY, "mask-on-queries", "padrows"},  # the former is mask-past there
+    # mask-on-queries is mask-past there, and row 0 is a single 1, so that colours need no stretching
+    "causal_attention": {*TEMPERATURE, *EMPTY, "mask-on-queries", "padrows", "heat-scale"},
     "multi_head_attention": {*TEMPERATURE, *EMPTY, "output-is-weights", "output-is-scores", "dv-equals-dk"},
     "weights_beside_values": {*TEMPERATURE, "fullrow"},
     "head_weights": {*TEMPERATURE, "fullrow"},
@@ -131,10 +133,10 @@ def programs_for(task: str) -> MappingProxyType[str, Program]:
             if id not in left_out:
                 found.setdefault(id, lift(program))
     order = [id for id in dict.fromkeys((*COMMONEST, *CATALOGUE)) if id in found]
-    return MappingProxyType({id: _callable(task, found[id]) for id in order})
+    return MappingProxyType({id: as_task(task, found[id]) for id in order})
 
 
-def _callable(task: str, program: Program) -> Program:
+def as_task(task: str, program: Program) -> Program:
     """Make a program callable with all arguments of the task's right function, in a batch as well."""
     signature, takes = inspect.signature(TASKS[task].truth), set(inspect.signature(program).parameters)
 

@@ -206,7 +206,7 @@ def mask_small_fill(scores, allowed):
 @wrong(
     "mask-added-fill",
     "masked_weights",
-    "-1e9 is added to a blocked score.",
+    "A blocked score gets -1e9 added to it.",
     verdict="-1e9 is added: it blocks only while the legal scores are near 0",
     why="A legal score of -2e9 loses against it; and a row with no legal key comes back as if nothing were "
     "blocked. Add -inf, or fill with it.",
@@ -231,7 +231,7 @@ def mask_added(scores, allowed):
 @wrong(
     "mask-times-inf",
     "masked_weights",
-    "(1 - allowed) times -inf is 0 where allowed and -inf where not.",
+    "Multiplying 1 - allowed by -inf gives 0 where allowed and -inf elsewhere.",
     verdict="0 times -inf is not a number",
     why="Every allowed cell becomes NaN, and with it every row. Choose with np.where instead of multiplying.",
     source="cerebroai/reformers #3",
@@ -302,7 +302,7 @@ belief(
 )
 belief(
     "mask-fp16",
-    "-1e9 blocks in half precision as it does in single.",
+    "A fill of -1e9 blocks in half precision as it does in single.",
     verdict="float16 has no -1e9",
     why="Its lowest number is -65504: -1e9 becomes -inf or is refused, and the "
     "row that was to be saved by a finite number is not.",

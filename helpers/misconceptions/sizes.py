@@ -111,7 +111,7 @@ def dot_of_sums(u, v):
 @wrong(
     "exp-zero",
     "exp",
-    "exp(0) is 0.",
+    "The exponential of 0 is 0.",
     verdict="exp(0) is 1, not 0",
     why="Any number to the power 0 is 1, and e is no exception; an exponential is never 0.",
 )
