@@ -17,7 +17,6 @@ __all__ = ["compare", "diagnose", "predict", "progress", "revisit", "show"]
 
 _UNANSWERED = object()
 WAITING = "The run’s own result appears here once you commit. Running the cell again does not reveal it."
-EMPTY = {"text/html": "", "text/plain": ""}
 
 
 def predict(question_id: str, answer: Any = _UNANSWERED, because: str = "", sure: int | None = None) -> None:
@@ -177,15 +176,9 @@ class _Card:
             problem = self._commit_typed(*typed)
             self.prompt = Slot(self._prompt_bundle([problem] if problem else [], open_code=bool(problem)))
             return
-        done = self._lines()
         self.prompt = Slot(self._prompt_bundle(self.session.record.new_problems()))
-        self.below = Slot(EMPTY)
-        if not _has_widgets():
-            return
-        if done:
-            self._offer_change()
-        else:
-            self._open_form()
+        if _has_widgets():
+            self._show_form()
 
     def _lines(self) -> list[dict]:
         return [
@@ -237,30 +230,23 @@ class _Card:
         self.session.committed(self.question.id)
         return saved.message or ""
 
-    def _open_form(self, draft: dict | None = None) -> None:
+    def _show_form(self) -> None:
+        """Put the form below the prompt: open, or folded to a button where a line is committed already."""
         from .form import Form
 
         def commit(answer: Any, because: str, sure: int | None) -> None:
             told = self._commit(answer, because, sure)
             self.prompt.update(self._prompt_bundle([told] if told else []))
-            self._offer_change()
+            self.session.keep_one_button(self.below)
 
-        self.form = Form(self.question, commit, draft)
-        self.below.update(*_widget_bundle(self.form.box, "Fill in the boxes, or answer by typing code."))
-
-    def _offer_change(self) -> None:
-        import ipywidgets as widgets
-
-        button = widgets.Button(description="Change my mind", layout=widgets.Layout(width="auto"))
-        button.on_click(lambda _: (self.session.keep_one_button(None), self._open_form(self._lines()[-1])))
-        self.session.keep_one_button(self.below)
-        self.below.update(*_widget_bundle(button, ""))
+        lines = self._lines()
+        self.form = Form(self.question, commit, draft=lines[-1] if lines else None)  # starts folded with a draft
+        text = "Fill in the boxes, or answer by typing code." if not lines else ""
+        self.below = Slot({**self.form.box._repr_mimebundle_(), "text/plain": text})
+        if lines:
+            self.session.keep_one_button(self.below)
 
 
 def _has_widgets() -> bool:
     return find_spec("ipywidgets") is not None
 
-
-def _widget_bundle(widget: Any, text: str) -> tuple[render.Bundle, Mapping[str, Any]]:
-    bundle = widget._repr_mimebundle_()
-    return {**bundle, "text/plain": text}, {}

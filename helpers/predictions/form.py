@@ -17,13 +17,17 @@ LARGEST_CLICKED = 6  # rows or columns; larger patterns are typed as code
 
 
 class Form:
-    """One open form. ``commit`` takes answer, reason and sureness, and raises NotCommitted with what to mend."""
+    """The form of one question, open or folded to a button.
+
+    ``commit`` takes answer, reason and sureness, and raises NotCommitted with what to mend. The button that commits
+    is also the one that opens a folded form again, so that the keyboard focus stays where it is.
+    """
 
     def __init__(self, question: Question, commit: Commit, draft: dict | None = None) -> None:
-        self.question = question
         self._commit = commit
         self._asked_for_reason = False
-        self.answer, self._read = _answer_field(question, draft["answer"] if draft else None)
+        known = draft is not None and draft["version"] == question.version  # else its answer may have another form
+        self.answer, self._read = _answer_field(question, draft["answer"] if known else None)
         self.because = widgets.Text(
             description="because",
             placeholder="one line of reason",
@@ -37,19 +41,37 @@ class Form:
             orientation="horizontal",
             layout=widgets.Layout(width="auto"),
         )
-        self.button = widgets.Button(description="Commit", button_style="primary")
+        self.button = widgets.Button(layout=widgets.Layout(width="auto"))
         self.unknown = widgets.Button(description="I don’t know yet", layout=widgets.Layout(width="auto"))
         self.message = widgets.HTML()
-        self.button.on_click(lambda _: self._press(self._read, needs_all=True))
+        self.button.on_click(lambda _: self._press(self._read, needs_all=True) if self.is_open else self.open())
         self.unknown.on_click(lambda _: self._press(lambda: None, needs_all=False))
+        self._fields = (self.answer, self.because, self.sure, self.unknown)
         buttons = widgets.HBox([self.button, self.unknown])
         self.box = widgets.VBox(
             [widgets.HTML(_style_tag()), self.answer, self.because, self.sure, buttons, self.message]
         )
         self.box.add_class("abh-form")
+        self.open() if draft is None else self.fold()
+
+    def open(self) -> None:
+        """Show the boxes."""
+        self._show(True)
+
+    def fold(self) -> None:
+        """Leave one button, which opens the form again."""
+        self._show(False)
+
+    def _show(self, is_open: bool) -> None:
+        self.is_open = is_open
+        for field in self._fields:
+            field.layout.display = None if is_open else "none"
+        self.button.description = "Commit" if is_open else "Change my mind"
+        self.button.button_style = "primary" if is_open else ""
+        self.message.value = ""
 
     def _press(self, read: Callable[[], Any], needs_all: bool) -> None:
-        """Commit, or say what is missing; whatever goes wrong is said here, since a callback's error is shown nowhere."""
+        """Commit and fold, or say what is missing. Whatever fails is said here: a callback's error shows nowhere."""
         try:
             answer = read()
             if needs_all and self.sure.value is None:
@@ -60,11 +82,13 @@ class Form:
                     "A reason in one line makes it a prediction rather than a guess. Commit again to go without."
                 )
             self._commit(answer, self.because.value, self.sure.value if needs_all else None)
+            self.fold()
         except NotCommitted as error:
             self.tell(str(error))
         except Exception as error:
             self.tell(
-                f"The card failed ({type(error).__name__}: {error}). Your answer is not committed; type it as code instead."
+                f"The card failed ({type(error).__name__}: {error}). "
+                "If it does not say committed, type your answer as code instead."
             )
 
     def tell(self, text: str) -> None:

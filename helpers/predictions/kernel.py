@@ -61,9 +61,9 @@ class Session:
             for slot, render in self._watching.get(name, ()):
                 slot.update(*render())
 
-    def keep_one_button(self, slot: Slot | None) -> None:
+    def keep_one_button(self, slot: Slot) -> None:
         """Only the newest committed card carries a button: a saved page has no dead ones above it."""
-        if self._mind_button is not None:
+        if self._mind_button not in (None, slot):
             self._mind_button.clear()
         self._mind_button = slot
 
