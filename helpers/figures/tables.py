@@ -18,7 +18,7 @@ FEW_BARS = 12
 
 def _header(name: str, scope: str) -> object:
     """A header cell; a row called after a series carries its colour."""
-    look = "text-align:left;padding:2px 8px" if scope == "row" else "text-align:right;font-weight:normal"
+    look = {"row": "text-align:left;white-space:nowrap", "col": "text-align:right;font-weight:normal"}[scope]
     if scope == "row" and name in palette.SERIES:
         look += f";border-left:4px solid {palette.SERIES[name]}"
     return tag("th", name, scope=scope, style=look)
@@ -33,9 +33,9 @@ def html_table(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]
         *([tag("caption", caption, style="text-align:left")] if caption else []),
         tag("thead", head),
         tag("tbody", *body),
-        # Blanks between cells rather than a style on each: a table of 64 by 64 stays small.
-        style="border-collapse:separate;border-spacing:12px 3px;text-align:right;"
-        "font-variant-numeric:tabular-nums;width:auto;margin:2px 0 2px -8px",
+        # Once for all cells, where a style on each would make a table of 64 by 64 four times as long.
+        cellpadding=5,
+        style="border-collapse:collapse;text-align:right;font-variant-numeric:tabular-nums;margin:2px 0",
     )
     wide = sum(max(6, len(name)) for name in columns) > _NARROW
     return str(sideways(table, caption or "numbers as a table") if wide else table)
