@@ -15,7 +15,7 @@ from helpers import questions
 from helpers.misconceptions import CATALOGUE
 from helpers.predictions import answers
 from tests.lab import ROOT, Notebook, browser, jupyterlab
-from tests.support import chromium
+from tests.support import chromium, optional
 
 NAME = "01_one_row_by_hand.ipynb"
 SECONDS = 20_000
@@ -25,9 +25,10 @@ SECONDS = 20_000
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     """JupyterLab on a working copy, with a page whose foreign requests and errors are written down."""
     executable = chromium()
-    pytest.importorskip("playwright")
+    optional("playwright")
     folder = tmp_path_factory.mktemp("my_notebooks")
-    shutil.copy(ROOT / "notebooks" / NAME, folder / NAME)
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy(path, folder / path.name)
     foreign: list[str] = []
     with jupyterlab(folder, tmp_path_factory.mktemp("home")) as address:
         with browser(executable, tmp_path_factory.mktemp("profile") / "chromium") as page:
@@ -169,6 +170,22 @@ def test_the_same_file_untrusted_still_shows_the_comparison(lab: SimpleNamespace
     shown = notebook.page.locator(".jp-OutputArea-output table:visible", has_text="run")
     assert shown.count() >= 3
     assert notebook.page.locator(".jp-OutputArea-output svg:visible").count() == 0
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb")))
+def test_no_output_of_ours_breaks_an_accessibility_rule(name: str, theme: str, lab: SimpleNamespace) -> None:
+    """Cards, forms, comparisons (of what was committed before) and figures, as JupyterLab shows them."""
+    notebook = Notebook(lab.page, lab.address, name)
+    lab.page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    notebook.run_all()
+    lab.page.locator(".abh-form button").first.wait_for(timeout=SECONDS)
+    axe = optional("axe_core_python.sync_playwright").Axe()
+    report = axe.run(lab.page, context=[[".jp-OutputArea-output"]])
+    assert len(report["passes"]) > 5  # it did look
+    found = report["violations"]
+    ours = [f"{rule['id']} ({rule['help']}): {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+    assert ours == []
 
 
 def test_nothing_is_asked_of_another_host(lab: SimpleNamespace) -> None:

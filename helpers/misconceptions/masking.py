@@ -13,8 +13,7 @@ from .plain import softmax, weigh
     "masked_weights",
     "Every key is read, the later ones too.",
     verdict="the blocked keys are read as well",
-    why="A blocked score becomes -inf before the softmax, so its "
-    "exponential, and with it its weight, is exactly 0.",
+    why="A key that may not be read gets a weight of exactly 0, however well it matches.",
 )
 def mask_ignored(scores, allowed):
     return softmax(scores)

@@ -13,8 +13,7 @@ from .plain import blocked, softmax
     "softmax",
     "The best key is looked up and takes all the weight.",
     verdict="attention is not a lookup of the best key",
-    why="The other keys keep a share: weights 0.25 and 0.75 on the values "
-    "2 and 6 give 5, which is neither value.",
+    why="No exponential is 0, so every key that may be read keeps a share, however poor its match.",
     source="course; examples so saturated that one weight rounds to 1",
 )
 def lookup(scores):
@@ -174,8 +173,7 @@ def shift_changes(scores, shift):
     "shifted_softmax",
     "Whatever is added to the scores cancels.",
     verdict="a shift cancels only if every score of the row gets the same one and its digits survive",
-    why="float32 keeps about seven digits: near 100000000 the scores 0 and 1 are the same number. "
-    "A different amount for each key changes the differences, and only those count.",
+    why="Only an amount that reaches every score alike, and exactly, drops out.",
 )
 def shift(scores, shift):
     return softmax(scores)

@@ -142,7 +142,7 @@ def answer_text(question: Question, answer: Any) -> str:
     if question.kind == "shape":
         return value_text(tuple(answer))
     if question.kind == "cells" and question.part == "rows that change":
-        return _changes_beside(question, answer, np.asarray(ran, bool)[0])
+        return ", ".join(label for label, on in zip(question.labels, answer[0], strict=True) if on) or "none of them"
     if question.kind == "cells":
         return value_text(np.asarray(answer, bool))
     if question.kind == "grid":
