@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 COLOURS = {True: "#1a7f37", False: "#b35900", None: "#6e7781"}  # each 3:1 on white and on near-black
-QUIET = "color:var(--jp-ui-font-color2,#6e7781);font-size:13px"
+QUIET = "opacity:.85;font-size:13px"
 CELL = "padding:3px 16px 3px 0;text-align:left;vertical-align:top"
 CODE = "margin:0;white-space:pre-wrap;font:13px/1.45 var(--jp-code-font-family,monospace)"
 BOX = f"{CODE};margin:6px 0;padding:8px 12px;border-radius:4px;background:rgba(128,128,128,.12)"
@@ -79,6 +79,6 @@ class Result:
             parts.append(paragraph.format(self.why))
         parts += [Markup('<p style="margin:4px 0;{}">{}</p>').format(QUIET, note) for note in self.notes]
         return Markup(
-            '<div style="border:1px solid var(--jp-border-color1,#868e97);border-left:4px solid {};'
-            'border-radius:6px;padding:12px 18px;max-width:46em;line-height:1.5">{}</div>'
+            '<div style="box-sizing:border-box;max-width:760px;padding:8px 16px;border-left:4px solid {};'
+            'font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)">{}</div>'
         ).format(COLOURS[self.passed], Markup().join(parts))
