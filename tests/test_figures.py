@@ -14,7 +14,7 @@ from xml.dom import minidom
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -612,6 +612,8 @@ def test_any_weights_make_a_picture(values, data):
 
 @settings(max_examples=60, deadline=None)
 @given(arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=12)))
+@example(np.array([[5e-324, 0]]))
+@example(np.array([[-np.finfo(float).max, np.finfo(float).max]]))
 def test_any_matrix_makes_a_picture(values):
     minidom.parseString(figures.matrix(values).svg)
 
@@ -624,10 +626,14 @@ def test_any_scores_are_drawn_on_the_page(values):
     np.testing.assert_array_equal(np.asarray(image.get_array().data)[~blocked], values[~blocked])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.none() | st.floats(), min_size=1, max_size=20))
+@example([-1.7e308, 1.7e308])
+@example([5e-324])
 def test_any_answers_make_bars(values):
-    minidom.parseString(figures.bars(range(len(values)), {"you": values}).svg)
+    svg = figures.bars(range(len(values)), {"you": values}).svg
+    minidom.parseString(svg)
+    assert not re.search(r'(x|width|d)="[^"]*(nan|inf)', svg)
 
 
 @given(st.floats(-1e300, 1e300), st.integers(0, 6))

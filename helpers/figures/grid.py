@@ -284,5 +284,5 @@ def bar_values(labels, series) -> tuple[list[str], dict[str, list[float | None]]
 def bar_limits(values: dict[str, list[float | None]]) -> tuple[float, float]:
     """Ends of a scale for bars: 0 to 1 if everything fits, else what the numbers need, always with zero."""
     finite = [v for own in values.values() for v in own if v is not None and np.isfinite(v)]
-    low, high = min([0.0, *finite]), max([0.0, *finite])
+    low, high = max(-1e300, min([0.0, *finite])), min(1e300, max([0.0, *finite]))
     return (low, high) if low < 0 < high or high > 1 else (low, 1.0 if low == 0 else 0.0)

@@ -146,7 +146,8 @@ def limits_for(values: np.ndarray) -> tuple[float, float]:
     """
     finite = values[np.isfinite(values)]
     largest = float(np.abs(finite).max()) if finite.size else 0.0
-    largest = min(largest or 1.0, 1e300)  # half way to overflow, for pictures of a finfo.min fill
+    # Away from where halving or doubling would leave the floats: a finfo.min fill is drawn too.
+    largest = float(np.clip(largest, 1e-300, 1e300)) if largest else 1.0
     return (-largest, largest) if (finite < 0).any() else (0.0, largest)
 
 

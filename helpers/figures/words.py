@@ -157,7 +157,7 @@ def weights_text(grid: Grid) -> str:
     """What a picture of weights shows."""
     drawn = grid.values[~grid.blocked]
     said = []
-    if drawn.size and np.ptp(drawn) == 0:
+    if drawn.size and (drawn == drawn[0]).all():
         said.append(f"Every {'allowed ' if grid.blocked.any() else ''}weight is {exactly(drawn[0])}.")
     elif drawn.size:
         best = float(drawn.max())
@@ -179,7 +179,7 @@ def numbers_text(grid: Grid) -> str:
     if grid.values.size <= 6 and not grid.blocked.any():
         rows = [f"{grid.name(0, i)}: {', '.join(map(number, row))}" for i, row in enumerate(grid.values)]
         said.append(capital("; ".join(rows)) + ".")
-    elif finite.size and np.ptp(finite) == 0:
+    elif finite.size and (finite == finite[0]).all():
         said.append(f"Every number is {exactly(finite[0])}.")
     elif finite.size:
         said += [_extreme(grid, finite.max(), "largest"), _extreme(grid, finite.min(), "smallest")]
@@ -193,7 +193,7 @@ def pattern_text(grid: Grid) -> str:
     """What a picture of a pattern shows."""
     per_row = (~grid.blocked).sum(axis=1)
     n = int(per_row.sum())
-    if np.ptp(per_row) == 0:
+    if (per_row == per_row[0]).all():
         said = f"Every query may read {count(int(per_row[0]), 'key')}."
     elif per_row.size <= 8:
         said = f"Allowed keys of each query, in order: {', '.join(map(str, per_row))}."
