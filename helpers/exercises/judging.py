@@ -96,14 +96,14 @@ def _fault_of_form(trial: Trial, framework: Framework) -> str | None:
     if not isinstance(value, (framework.array, *numbers)) or isinstance(value, np.ma.MaskedArray):
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
         return f"What came back is of type {kind}; expected an array of {framework.name}."
-    value = framework.take(value)
+    value = np.array(framework.take(value))  # a copy: the next call may write on it
+    if value.dtype.kind not in "bfiu":
+        return f"The dtype is {value.dtype}; expected {'bool' if right.dtype == bool else 'float'}."
     trial.value = value
     if value.shape != right.shape:
         return f"The shape is {value.shape}; expected {right.shape}."
     if right.dtype == bool:
-        return (
-            None if value.dtype == bool else f"The dtype is {value.dtype}; expected bool, True where allowed."
-        )
+        return None if value.dtype == bool else f"The dtype is {value.dtype}; expected bool, True if allowed."
     if value.dtype.kind != "f" and right.dtype.kind == "f" and right.ndim:
         return f"The dtype is {value.dtype}; expected floating-point numbers."
     if value.dtype.kind == "f" and value.dtype.itemsize < 4:
@@ -122,16 +122,15 @@ def _fault_of_form(trial: Trial, framework: Framework) -> str | None:
 def tolerance(trial: Trial) -> float:
     """What rounding may do, relative to the size of the result: it grows with the scores."""
     kinds = [array.dtype for array in (*trial.case.args.values(), trial.value) if _is_float(array)]
-    return float(
-        64 * max((np.finfo(kind).eps for kind in kinds), default=np.finfo(float).eps) * trial.case.size
-    )
+    eps = max((np.finfo(kind).eps for kind in kinds), default=np.finfo(float).eps)
+    return float(64 * eps * trial.case.size)
 
 
-def _differs(value: np.ndarray, other: Any, trial: Trial) -> np.ndarray:
+def _differs(value: Any, other: Any, rounding: float) -> np.ndarray:
     """Where two results of equal shape are apart by more than rounding; NaN equals NaN only."""
     value, other = np.asarray(value, dtype=float), np.asarray(other, dtype=float)
     largest = np.abs(other[np.isfinite(other)]).max(initial=1)
-    return ~np.isclose(value, other, rtol=0, atol=tolerance(trial) * largest, equal_nan=True)
+    return ~np.isclose(value, other, rtol=0, atol=rounding * largest, equal_nan=True)
 
 
 def _fault_of_value(task: str, trial: Trial) -> str | None:
@@ -140,7 +139,7 @@ def _fault_of_value(task: str, trial: Trial) -> str | None:
     if value.dtype.kind == "f" and not np.isfinite(value).all():
         at = tuple(np.argwhere(~np.isfinite(value))[0].tolist())
         return f"Every number of the result is finite; at {_index(at)} it is {value[at]}."
-    off = _differs(value, right, trial)
+    off = _differs(value, right, tolerance(trial))
     blocked = _blocked(trial.case)
     if task in WEIGHTS and blocked is not None and (value[blocked] != 0).any():
         at = tuple(np.argwhere(blocked & (value != 0))[0].tolist())
@@ -212,11 +211,11 @@ def _index(at: tuple[int, ...]) -> str:
 
 def name(task: str, trials: Sequence[Trial]) -> str | None:
     """Find the wrong program, by id, that does as the function did in every trial."""
-    wrong = [trial for trial in trials if trial.fault and trial.value is not None]
-    if not wrong:
+    wrong = next((trial for trial in trials if trial.fault and trial.value is not None), None)
+    if wrong is None or _alike(wrong.value, wrong.right, wrong):
         return None
     for id, program in programs_for(task).items():
-        if all(_does_as(program, trial) for trial in [wrong[0], *trials]):
+        if all(_does_as(program, trial) for trial in [wrong, *trials]):
             return id
     return None
 
@@ -227,13 +226,16 @@ def _does_as(program: Callable[..., Any], trial: Trial) -> bool:
         for name, value in trial.case.given.items()
     }
     try:
-        value = np.asarray(program(*[given.pop(name) for name in trial.case.args], **given))
+        value = program(*[given.pop(name) for name in trial.case.args], **given)
     except ValueError:
         return trial.value is None and trial.outcome.error is not None
+    return trial.value is not None and _alike(trial.value, value, trial)
+
+
+def _alike(value: Any, other: Any, trial: Trial) -> bool:
+    """Alike enough to be called the same: programs differ by far more, and -1e-9 for 0 is the same belief."""
     return (
-        trial.value is not None
-        and trial.value.shape == value.shape
-        and not _differs(trial.value, value, trial).any()
+        np.shape(value) == np.shape(other) and not _differs(value, other, max(1e-6, tolerance(trial))).any()
     )
 
 

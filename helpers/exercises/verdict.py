@@ -129,10 +129,16 @@ def _call_text(function: Callable[..., Any], case: Case) -> str:
 
 
 def _text(value: Any, name: str = "") -> str:
+    """An array as it would be typed, to four digits and in columns."""
     if not isinstance(value, np.ndarray):
         return repr(value)
-    indent = " " * (len(name) + 3 if name else 0)
+    write = str if value.dtype.kind in "bO" else "{:.4g}".format
+    width = max((len(write(one)) for one in value.ravel().tolist()), default=0)
     text = np.array2string(
-        value, precision=4, suppress_small=False, separator=", ", threshold=60, prefix=indent
+        value,
+        separator=", ",
+        threshold=60,
+        prefix=" " * (len(name) + 3 if name else 0),
+        formatter={"all": lambda one: write(one).rjust(width)},
     )
     return text if value.dtype in (np.float64, bool) else f"{text}  ({value.dtype})"
