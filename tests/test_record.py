@@ -260,7 +260,8 @@ def test_what_is_foreign_is_kept_and_skipped_and_said_once(path, held):
     assert record.new_problems() == told and record.new_problems() == []
 
     assert record.append(line("01-after")).on_disk
-    assert path.read_bytes().startswith(held)
+    text = path.read_bytes()
+    assert text.startswith(held) and json.loads(text.split(b"\n")[-2])["question"] == "01-after"
     assert len(record.lines()) == count + 1 and record.first("01-after")
     assert record.new_problems() == [] and len(record.problems) == len(said)
     assert Record(path).new_problems() == told

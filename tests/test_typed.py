@@ -237,7 +237,7 @@ FITS = {  # what is typed: truths that fit, truths that do not
     "0": ([0, 0.05, -0.05], [0.33, 0.051]),
     "1": ([1, 0.96, 1.04], [0.67, 0.707, 1.3]),
     "-1": ([-1, -0.96], [-0.67, 1]),
-    "0.0": ([0, 0.04], [0.06, 0.09]),
+    "0.0": ([0, 0.04], [0.06, 0.09, -0.09]),
     "1.0": ([1, 0.96, 1.09], [0.94, 1.1]),
     "4194304": ([4194304, 4194304.4], [4194303, 4194305]),
     "1,048,576": ([1048576], [1048575, 1048577]),
@@ -313,6 +313,7 @@ def test_units_that_cannot_be_read():
 def test_numbers_that_are_not_text():
     two = (0.67, np.float64(0.67), np.float32(0.67), np.array(0.67), np.array([0.67], np.float32), [0.67])
     assert {read_number(number) for number in (*two, Decimal("0.67"))} == {read_number("0.67")}
+    assert {str(read_number(zero).value) for zero in ("-0.0", "-0", -0.0, "-(0)")} == {"0.0"}
     assert read_number(1.0) == read_number("1.0") != read_number("1") == read_number(np.int64(1))
     assert read_number(Fraction(2, 3)).value == 2 / 3
     assert read_number(np.float64(1e22)).fits(1e22)
