@@ -73,7 +73,7 @@ def opened(browser, names, theme: str, width: int = 900, scale: int = 1):
 
 
 def violations(page) -> list[str]:
-    found = optional("axe_core_python.sync_playwright").Axe().run(page)["violations"]
+    found = optional("axe_playwright_python.sync_playwright").Axe().run(page).response["violations"]
     return [f"{rule['id']}: {node['html'][:120]}" for rule in found for node in rule["nodes"]]
 
 

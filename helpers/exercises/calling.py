@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 PRINTED = 400  # characters kept of what a function prints
+LINES = 1000  # that run before a call can count as endless: a library that starts slowly runs none of them
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
@@ -79,13 +80,15 @@ def call(function: Callable[..., Any], args: tuple, options: dict[str, Any], sec
 @contextlib.contextmanager
 def _deadline(seconds: float):
     """Stop Python code of the learner's own that runs on, in this thread and on every system."""
-    end = time.monotonic() + seconds
+    end, lines = time.monotonic() + seconds, 0
 
     def each_call(frame, event, arg):
         return None if frame.f_code.co_filename.startswith(("<frozen", *_LIBRARIES)) else each_line
 
     def each_line(frame, event, arg):
-        if time.monotonic() > end:
+        nonlocal lines
+        lines += 1
+        if lines > LINES and time.monotonic() > end:
             raise _TimeUp(_place(frame.f_code.co_filename, frame.f_lineno))
         return each_line
 

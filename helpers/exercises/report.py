@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
+from itertools import starmap
 
 from markupsafe import Markup
 
 COLOURS = {True: "#1a7f37", False: "#b35900", None: "#6e7781"}  # each 3:1 on white and on near-black
 QUIET = "opacity:.85;font-size:13px"
 CELL = "padding:3px 16px 3px 0;text-align:left;vertical-align:top"
-CODE = "margin:0;white-space:pre-wrap;font:13px/1.45 var(--jp-code-font-family,monospace)"
+PROSE = ("what holds", "but")  # rows that are sentences, not code
+CODE = "color:inherit;margin:0;white-space:pre-wrap;font:13px/1.45 var(--jp-code-font-family,monospace)"
 BOX = f"{CODE};margin:6px 0;padding:8px 12px;border-radius:4px;background:rgba(128,128,128,.12)"
 
 
@@ -62,15 +64,10 @@ class Result:
             Markup('<div style="font-weight:600;margin-bottom:6px">{}</div>').format(self.headline),
         ]
         if self.rows:
-            row = Markup(
-                '<tr><th scope="row" style="{}">{}</th><td style="{}"><pre style="{}">{}</pre></td></tr>'
+            table = (
+                '<table style="border-collapse:collapse;margin:0 0 8px;color:inherit;font:inherit">{}</table>'
             )
-            rows = Markup().join(
-                row.format(f"{CELL};font-weight:400", name, CELL, CODE, value) for name, value in self.rows
-            )
-            parts.append(
-                Markup('<table style="border-collapse:collapse;margin:0 0 8px">{}</table>').format(rows)
-            )
+            parts.append(Markup(table).format(Markup().join(starmap(self._row, self.rows))))
         paragraph = Markup('<p style="margin:4px 0">{}</p>')
         parts += [paragraph.format(text) for text in self.said]
         if self.lines:
@@ -82,3 +79,10 @@ class Result:
             '<div style="box-sizing:border-box;max-width:760px;padding:8px 16px;border-left:4px solid {};'
             'font:14px/1.5 var(--jp-ui-font-family,system-ui,sans-serif)">{}</div>'
         ).format(COLOURS[self.passed], Markup().join(parts))
+
+    @staticmethod
+    def _row(name: str, value: str) -> Markup:
+        inside = Markup("{}") if name in PROSE else Markup(f'<pre style="{CODE}">{{}}</pre>')
+        return Markup('<tr><th scope="row" style="{}">{}</th><td style="{}">{}</td></tr>').format(
+            f"{CELL};font-weight:400;white-space:nowrap", name, CELL, inside.format(value)
+        )

@@ -53,7 +53,7 @@ def judge(
         score,
         title,
         rows=tuple(rows),
-        said=() if entry else (_advice(first),),
+        said=() if entry else (_advice(first, task),),
         lines=tuple(entry.lines(task)) if entry else (),
         why=entry.why if entry else "",
         notes=notes,
@@ -110,9 +110,11 @@ def _notes(trials: Sequence[judging.Trial]) -> tuple[str, ...]:
     )
 
 
-def _advice(trial: judging.Trial) -> str:
+def _advice(trial: judging.Trial, task: str) -> str:
     if trial.outcome.error:
         return "Call it yourself on these inputs to look closer."
+    if task not in (*judging.WEIGHTS, *judging.OUTPUTS):
+        return "No error known to this course behaves so. Call it on these inputs and look at each step."
     return (
         "No error known to this course behaves so. Call it on these inputs and look at each step: "
         "the scores, the exponentials, their sums."

@@ -184,7 +184,7 @@ def mask_sentinel(scores, allowed):
     verdict="-1e9 is an ordinary number: it blocks only while every legal score is far above it",
     why="A legal score of -2e9 loses against it, and a row with no legal key gets an even share for every "
     "forbidden one. Fill with -inf.",
-    source="fairseq #3575; apex #1105; d2l PR #2423",
+    source="d2l PR #2423; apex #1390",
 )
 def mask_finite_fill(scores, allowed):
     return softmax(np.where(allowed, scores, -1e9))
@@ -209,7 +209,6 @@ def mask_small_fill(scores, allowed):
     verdict="-1e9 is added: it blocks only while the legal scores are near 0",
     why="A legal score of -2e9 loses against it; and a row with no legal key comes back as if nothing were "
     "blocked. Add -inf, or fill with it.",
-    source="huggingface/transformers #26421, #31303",
 )
 def mask_added_fill(scores, allowed):
     return softmax(scores + np.where(allowed, 0, -1e9))
@@ -297,7 +296,7 @@ belief(
     verdict="the lowest number twice is -inf",
     why="finfo.min + finfo.min overflows to -inf, so a row that both planes block "
     "has no finite score left. Combine booleans with &.",
-    source="huggingface/transformers PR #17306; NVIDIA-NeMo/Automodel PR #2658",
+    source="huggingface/transformers PR #17306, #26421, #31303; NVIDIA-NeMo/Automodel PR #2658",
 )
 belief(
     "mask-fp16",

@@ -84,8 +84,10 @@ def committed_card(
 
 def _said(question: Question, line: dict) -> str:
     """What was committed, with the reason."""
-    because = f" · because “{line['because']}”" if line.get("because") else ""
-    return f"{answer_text(question, line['answer'])}{because}"
+    text = answer_text(question, line["answer"])
+    if not line.get("because"):
+        return text
+    return f"{text} Because “{line['because']}”." if text.endswith(".") else f"{text}, because “{line['because']}”."
 
 
 def example_call(question: Question) -> str:
@@ -291,7 +293,7 @@ def _numbers_behind(question: Question, value: Any) -> list[tuple[str, str]]:
     """The numbers of a run that decided a choice, where there are few enough to read."""
     if value is None or isinstance(value, str):
         return []
-    values = list(zip(("before", "after"), value, strict=True)) if question.then else [("run", value)]
+    values = list(zip(("before", "after"), value, strict=True)) if question.then else [("numbers", value)]
     name, _, at = question.part.rpartition(" ")
     rows = []
     for label, one in values:
@@ -364,4 +366,4 @@ def _program_gives(question: Question, program: Any) -> str:
         rows = _numbers_behind(question, question.run(program))
     except (ValueError, IndexError, TypeError):
         return "that answer"
-    return " and ".join(f"{text} {name}" if name != "run" else text for name, text in rows) or "that answer"
+    return " and ".join(f"{text} {name}" if name != "numbers" else text for name, text in rows) or "that answer"
