@@ -93,7 +93,7 @@ def install(files, exact=False):
     if all(installed.get(name) == digest for name, digest in wanted.items()):
         return
     much = (
-        "several minutes, 2 GB or more"
+        "several minutes, 2 to 6 GB"
         if "requirements-frameworks.txt" in files
         else "a minute or two, 450 MB"
     )
