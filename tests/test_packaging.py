@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -84,7 +85,7 @@ def test_the_tested_versions_are_exact_and_within_the_ranges():
     for requirement in requirements("requirements-tested.txt"):
         ((exact, version),) = ((part.operator, part.version) for part in requirement.specifier)
         assert exact == "==", f"{requirement} is no exact version"
-        tested.setdefault(requirement.name, []).append(version)
+        tested.setdefault(canonicalize_name(requirement.name), []).append(version)
     for name in ("requirements.txt", "requirements-dev.txt", "requirements-frameworks.txt"):
         for requirement in requirements(name):
             assert tested.get(requirement.name), f"{requirement.name} has no tested version"
