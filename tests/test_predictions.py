@@ -408,7 +408,7 @@ def test_a_day_makes_it_due_as_well(page: Page, tmp_path: Path) -> None:
 def test_progress_counts_first_answers_and_redraws_itself(page: Page) -> None:
     progress()
     place = next(iter(page.slots))
-    assert "Nothing judged yet" in page.slots[place]["text/plain"]
+    assert "Nothing to compare yet" in page.slots[place]["text/plain"]
     question = questions.get("01-weights")
     predict("01-weights", answers.as_typed(question, question.truth), because="x", sure=3)
     predict("01-weights", answers.as_typed(question, question.wrong["scale-missing"]), because="x", sure=3)

@@ -210,13 +210,18 @@ def _index(at: tuple[int, ...]) -> str:
 
 
 def name(task: str, trials: Sequence[Trial]) -> str | None:
-    """Find the wrong program, by id, that does as the function did in every trial."""
-    wrong = next((trial for trial in trials if trial.fault and trial.value is not None), None)
-    if wrong is None or _alike(wrong.value, wrong.right, wrong):
-        return None
-    for id, program in programs_for(task).items():
-        if all(_does_as(program, trial) for trial in [wrong, *trials]):
-            return id
+    """Find the wrong program, by id, that does as the function did in every trial.
+
+    Where none does, an overflow may hide it: then in every trial that gave finite numbers.
+    """
+    finite = [trial for trial in trials if trial.value is not None and np.isfinite(trial.value).all()]
+    for tried in (trials, finite):
+        wrong = next((trial for trial in tried if trial.fault and trial.value is not None), None)
+        if wrong is None or _alike(wrong.value, wrong.right, wrong):
+            continue
+        for id, program in programs_for(task).items():
+            if all(_does_as(program, trial) for trial in [wrong, *tried]):
+                return id
     return None
 
 

@@ -13,7 +13,7 @@ from .plain import softmax, weigh
     "masked_weights",
     "Every key is read, the later ones too.",
     verdict="the blocked keys are read as well",
-    why="A key that may not be read gets a weight of exactly 0, however well it matches.",
+    why="What the rule forbids is not read at all, however well it matches.",
 )
 def mask_ignored(scores, allowed):
     return softmax(scores)
@@ -34,8 +34,8 @@ def nothing_blocked(allowed):
     "masked_weights",
     "A blocked score is set to 0.",
     verdict="a score of 0 does not block: exp(0) = 1",
-    why="0 is an ordinary score, larger than many legal ones. Only -inf has the exponential 0; -1e-9, one "
-    "sign away from -1e9, is as good as 0.",
+    why="0 is an ordinary score, larger than many allowed ones: a blocked key then counts as much as "
+    "a key that scores 0. So does -1e-9, one sign away from -1e9.",
     source="allenai/allennlp PR #105; XiangMochu/RnG #2; Shujun-He/RibonanzaNet #5 (-1e-9)",
 )
 def mask_value_0(scores, allowed):

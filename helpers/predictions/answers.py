@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,8 @@ def _read(question: Question, raw: Any) -> Any:
     if question.kind == "shape":
         return typed.canonical(typed.read_shape(raw))
     if question.kind == "cells":
-        return typed.canonical(typed.read_cells(raw, *question.shape))
+        one_row = question.shape[0] == 1 and np.ndim(raw) == 1 and len(raw) == question.shape[1]
+        return typed.canonical(typed.read_cells([raw] if one_row else raw, *question.shape))
     return typed.canonical(_numbers(question, raw))
 
 
@@ -54,11 +56,12 @@ def _numbers(question: Question, raw: Any) -> Any:
     integers = (
         bool(np.all(np.asarray(question.truth) == np.round(question.truth))) and question.unit is not None
     )
+    form = {"integers": integers, "unit": question.unit}
     if question.kind == "number":
-        return typed.read_number(raw, integers=integers, unit=question.unit)
+        return typed.read_number(raw, **form)
     if question.kind == "row":
-        return typed.read_row(raw, question.shape[0], labels=question.labels or None)
-    return typed.read_grid(raw, *question.shape)
+        return typed.read_row(raw, question.shape[0], labels=question.labels or None, **form)
+    return typed.read_grid(raw, *question.shape, **form)
 
 
 def _read_choice(question: Question, raw: Any) -> str:
@@ -68,8 +71,9 @@ def _read_choice(question: Question, raw: Any) -> str:
     if isinstance(raw, (int, np.integer)) and not isinstance(raw, bool) and 1 <= raw <= len(keys):
         return keys[int(raw) - 1]
     letters = "abcdefghij"[: len(keys)]
-    if isinstance(raw, str) and len(raw.strip()) == 1 and raw.strip().lower() in letters:
-        return keys[letters.index(raw.strip().lower())]
+    letter = raw.strip().strip("().").lower() if isinstance(raw, str) else ""
+    if len(letter) == 1 and letter in letters:
+        return keys[letters.index(letter)]
     raise NotCommitted(
         f"Choose one of the statements by its letter, {letters[0]} to {letters[-1]}; got {raw!r}."
     )
@@ -90,8 +94,17 @@ def fits(question: Question, answer: Any, value: Any) -> bool:
     values = np.asarray(value, dtype=float)
     numbers = flat_numbers(question, answer)
     return values.size == len(numbers) and all(
-        number.fits(float(one)) for number, one in zip(numbers, values.ravel(), strict=True)
+        _close(number, float(one)) for number, one in zip(numbers, values.ravel(), strict=True)
     )
+
+
+def _close(number: typed.Typed, value: float) -> bool:
+    """Whether a typed number says ``value``.
+
+    From two decimals on, one unit of the last is forgiven: rounding on the way, or to make a row sum to 1, is no error.
+    """
+    forgiven = 2 * number.slack * (1 + 1e-9) if 0 < number.slack <= 0.005 else 0
+    return number.fits(value) or (math.isfinite(value) and abs(number.value - value) <= forgiven)
 
 
 def flat_numbers(question: Question, answer: Any) -> list[typed.Typed]:
@@ -143,6 +156,10 @@ def first_difference(question: Question, answer: Any) -> str:
     """One sentence: the first step at which an answer parts from the run (sum, order, scores; or the first entry)."""
     if question.kind == "shape":
         return _shape_difference(tuple(answer), tuple(question.truth))
+    if question.kind == "cells" and question.part == "rows that change":
+        mine, run = np.asarray(answer, bool)[0], np.asarray(question.truth, bool)[0]
+        at = int(np.argmax(mine != run))
+        return f"It parts first at {_label(question, at)}, which {'changes' if run[at] else 'stays'}."
     if question.kind == "cells":
         return _cells_difference(np.asarray(answer, bool), np.asarray(question.truth, bool))
     if question.kind not in NUMERIC:
@@ -152,7 +169,7 @@ def first_difference(question: Question, answer: Any) -> str:
     run = np.asarray(question.truth, dtype=float).ravel()
     if question.kind == "row" and len(run) > 1 and np.all(run >= 0) and np.isclose(run.sum(), 1):
         return _weights_difference(question, mine, run)
-    apart = next((at for at, number in enumerate(numbers) if not number.fits(run[at])), None)
+    apart = next((at for at, number in enumerate(numbers) if not _close(number, float(run[at]))), None)
     if apart is None:
         return ""
     where = f"{_label(question, apart)}: " if len(run) > 1 else ""
@@ -164,7 +181,7 @@ def first_difference(question: Question, answer: Any) -> str:
 
 
 def _label(question: Question, at: int) -> str:
-    if question.kind == "row" and question.labels:
+    if question.kind in ("row", "cells") and question.labels:
         return question.labels[at]
     if question.kind == "grid":
         row, column = np.unravel_index(at, question.shape)
@@ -197,6 +214,13 @@ def _weights_difference(question: Question, mine: np.ndarray, run: np.ndarray) -
     if abs(mine.sum() - 1) > slack:
         return f"It parts at the sum: a row of weights shares out 1, and yours adds up to {mine.sum():.3g}."
     gaps = run[:, None] - run[None, :]
+    alike = np.argwhere((np.abs(gaps) < 1e-9) & (run[:, None] > 0) & (mine[:, None] - mine[None, :] > slack))
+    if len(alike):
+        more, less = alike[0]
+        return (
+            f"It parts at the scores: {_label(question, less)} and {_label(question, more)} "
+            "have the same one, so they share alike."
+        )
     turned = np.argwhere((gaps > 1e-9) & (mine[:, None] < mine[None, :]))
     if len(turned):
         more, less = turned[0]

@@ -47,7 +47,10 @@ def progress(lines: list[dict]) -> render.Bundle:
         ids = [question.id for question in questions.of_notebook(notebook)]
         done = [name for name in ids if name in firsts]
         right = sum(verdicts[name] is True for name in done)
-        rows.append({"title": f"{notebook[:2]} {title}", "all": len(ids), "done": len(done), "right": right})
+        count = sum(verdicts[name] is not None for name in done)
+        rows.append(
+            {"title": f"{notebook[:2]} {title}", "all": len(ids), "done": len(done), "judged": count, "right": right}
+        )
     sureness = []
     for level, name in render.SURENESS.items():
         mine = [key for key, line in firsts.items() if line["sure"] == level and verdicts[key] is not None]
@@ -64,7 +67,8 @@ def progress(lines: list[dict]) -> render.Bundle:
         style=render.style(), rows=rows, sureness=sureness, picture=picture, sentence=sentence, due=back
     )
     plain = [
-        f"{row['title']}: {row['done']} of {row['all']} predicted, {row['right']} as the run" for row in rows
+        f"{row['title']}: {row['done']} of {row['all']} predicted, "
+        f"{row['right']} of {row['judged']} judged agree with the run" for row in rows
     ]
     return {"text/html": html, "text/plain": "\n".join([*plain, sentence, back]).strip()}
 
@@ -72,13 +76,13 @@ def progress(lines: list[dict]) -> render.Bundle:
 def _sentence(sureness: list[dict[str, Any]]) -> str:
     sure, guess = sureness[2], sureness[0]
     if not any(row["count"] for row in sureness):
-        return "Nothing judged yet: commit a prediction and this page fills itself."
+        return "Nothing to compare yet: this page fills itself as you commit predictions with a sureness."
     parts = (
         [f"When you were sure, {sure['right']} of {sure['count']} agreed with the run"]
         if sure["count"]
         else []
     )
-    parts += [f"of your guesses, {guess['right']} of {guess['count']} did"] if guess["count"] else []
+    parts += [f"of your guesses, {guess['right']} of {guess['count']} agreed"] if guess["count"] else []
     return ("; ".join(parts) + ".").capitalize() if parts else "Only fairly sure answers so far."
 
 

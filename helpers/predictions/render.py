@@ -243,8 +243,8 @@ def _changes_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[M
         return ["changes" if cell else "stays" for cell in row]
 
     yours = [""] * len(ran) if answer is None else words(answer[0])
-    text = "; ".join(f"{label} {word}" for label, word in zip(question.labels, words(ran), strict=True))
-    return _lines_beside(question.labels, yours, words(ran)), Markup(""), f"Run: {text}."
+    text = f"You: {answer_text(question, answer)}. Run: {answer_text(question, [ran])}."
+    return _lines_beside(question.labels, yours, words(ran)), Markup(""), text
 
 
 def _row_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Markup, Markup, str]:
@@ -322,8 +322,9 @@ def _words(question: Question, line: dict, changed: bool, coming_back: bool) -> 
     elif entry is not None:
         headline = f"A known slip: {entry.verdict}."
         _add_program(question, entry, words)
-        words["paragraphs"].append(markdown(entry.why))
-        words["plain"].append(entry.why)
+        why = question.why.get(entry.id, entry.why)
+        words["paragraphs"].append(markdown(why))
+        words["plain"].append(why)
     else:
         headline = f"Not this time. {diagnosis.step}".strip()
     option = question.option(line["answer"]) if question.kind == "choice" else None
