@@ -184,7 +184,9 @@ def test_no_output_of_ours_breaks_an_accessibility_rule(name: str, theme: str, l
     report = axe.run(lab.page, context=".jp-OutputArea-output").response
     assert len(report["passes"]) > 5  # it did look
     found = report["violations"]
-    ours = [f"{rule['id']} ({rule['help']}): {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+    ours = [
+        f"{rule['id']} ({rule['help']}): {node['html'][:160]}" for rule in found for node in rule["nodes"]
+    ]
     assert ours == []
 
 

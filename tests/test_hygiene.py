@@ -161,9 +161,7 @@ def test_the_fixer_repairs_a_notebook_that_was_worked_in(tmp_path):
 
     def work(notebook):
         for number, cell in enumerate(notebook.cells):
-            cell.metadata.update(
-                trusted=True, execution={"iopub.execute": "noon"}, tags=["measured", "x"]
-            )
+            cell.metadata.update(trusted=True, execution={"iopub.execute": "noon"}, tags=["measured", "x"])
             cell.source += "\n\n"
             if cell.cell_type == "code":
                 cell.update(execution_count=number, outputs=[result])

@@ -203,7 +203,7 @@ def test_where_truth_and_a_wrong_program_fit_another_digit_is_asked_for(page: Pa
     questions.load()["99-close"] = question
     try:
         predict("99-close", [0.7, 0.3], because="about", sure=2)
-        assert "one more digit" in page.text
+        assert "One more digit" in page.text
         assert lines(tmp_path) == []
         predict("99-close", [0.67, 0.33], because="about", sure=2)
         assert len(lines(tmp_path)) == 1

@@ -61,7 +61,10 @@ def softmax() -> list[Case]:
         Case({"scores": np.array(row)}, size=abs(row[0]))
         for row in ([1000.0, 999.0], [-1e4, -9999.0, -9997.5], [1e4, 0.0, -1e4])
     ]
-    return [*tame, *large, _single(tame[-2])]
+    apart = Case(
+        {"scores": np.array([[1000.0, 1001.0], [0.0, 1.0]])}, size=1000
+    )  # each row has a maximum of its own
+    return [*tame, *large, apart, _single(tame[-2])]
 
 
 def shifted_softmax() -> list[Case]:
@@ -196,7 +199,7 @@ def attention_row() -> list[Case]:
     """Sizes are (d_k, n_k, d_v)."""
     cases = [
         Case(dict(zip(("q", "K", "V"), _draw(17 + d_k + n_k, (d_k,), (n_k, d_k), (n_k, d_v)), strict=True)))
-        for d_k, n_k, d_v in ((3, 2, 1), (2, 3, 4), (3, 1, 2), (3, 5, 4))
+        for d_k, n_k, d_v in ((3, 2, 4), (2, 3, 4), (3, 1, 2), (3, 5, 4))
     ]
     V = np.array([[1.0, 2.0, -1.0], [4.0, 0.0, 3.0]])
     large = Case({"q": np.array([1.0]), "K": np.array([[1000.0], [999.0]]), "V": V}, size=1000)

@@ -111,8 +111,8 @@ def _fault_of_form(trial: Trial, framework: Framework) -> str | None:
     given = [array.dtype for array in trial.case.args.values() if _is_float(array)]
     if given and right.ndim and value.dtype != given[0]:
         trial.note = (
-            f"One thing more: {given[0]} went in and {value.dtype} came out. A NumPy number like np.sqrt(3)"
-            " is a float64 and widens what it meets; 3 ** 0.5 is a Python number and does not."
+            f"One thing more: {given[0]} went in and {value.dtype} came out. Something widened it: dtype=float, or a"
+            " NumPy number such as np.sqrt(3), which is a float64; 3 ** 0.5 is a Python number and widens nothing."
             if value.dtype == np.float64
             else f"One thing more: {given[0]} went in and {value.dtype} came out."
         )

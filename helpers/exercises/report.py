@@ -29,8 +29,9 @@ class Result:
         Id of the catalogue entry whose program behaves the same.
     score : float
         The part of the cases that came out right, from 0 to 1.
-    exercise, rows, said, lines, why, notes
-        What it is about, the table, the explanation, the wrong program, what falsifies it, and remarks.
+    exercise, rows, said, lines, why, whole, notes
+        What it is about, the table, the explanation, the wrong program, what falsifies it, whether the program
+        is a whole one or the step in which it differs, and remarks.
     """
 
     passed: bool | None
@@ -42,7 +43,12 @@ class Result:
     said: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     why: str = ""
+    whole: bool = True
     notes: tuple[str, ...] = ()
+
+    @property
+    def _lead(self) -> str:
+        return "This program does the same:" if self.whole else "Yours behaves as if this step were in it:"
 
     def __repr__(self) -> str:
         text = [f"{self.exercise}: {self.headline}" if self.exercise else self.headline]
@@ -50,7 +56,7 @@ class Result:
             text.append(textwrap.indent(value, " " * 14).replace(" " * 14, f"  {name:<12}", 1))
         text += self.said
         if self.lines:
-            text += ["This program does the same:", *(f"    {line}" for line in self.lines), self.why]
+            text += [self._lead, *(f"    {line}" for line in self.lines), self.why]
         return "\n".join([*text, *self.notes])
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
@@ -71,7 +77,7 @@ class Result:
         paragraph = Markup('<p style="margin:4px 0">{}</p>')
         parts += [paragraph.format(text) for text in self.said]
         if self.lines:
-            parts.append(Markup('<div style="{}">This program does the same:</div>').format(QUIET))
+            parts.append(Markup('<div style="{}">{}</div>').format(QUIET, self._lead))
             parts.append(Markup('<pre style="{}">{}</pre>').format(BOX, "\n".join(self.lines)))
             parts.append(paragraph.format(self.why))
         parts += [Markup('<p style="margin:4px 0;{}">{}</p>').format(QUIET, note) for note in self.notes]

@@ -31,7 +31,7 @@ def judge(
         if trials[-1].outcome.value is ...:
             return not_started(title, function)
     wrong = [trial for trial in trials if trial.changed or trial.fault]
-    notes = _notes(trials)
+    notes = _notes(trials, right=not wrong)
     if not wrong:
         notes += judging.device_note(function, cases[0], library, seconds)
         return Result(True, f"Right, on all {len(cases)} inputs", score=1.0, exercise=title, notes=notes)
@@ -55,6 +55,7 @@ def judge(
         rows=tuple(rows),
         said=() if entry else (_advice(first, task),),
         lines=tuple(entry.lines(task)) if entry else (),
+        whole=entry is not None and task in entry.programs,
         why=entry.why if entry else "",
         notes=notes,
     )
@@ -98,15 +99,15 @@ def _is_stub(function: Any) -> bool:
     return next(step.argval for step in reversed(steps) if "CONST" in step.opname) in (None, ...)
 
 
-def _notes(trials: Sequence[judging.Trial]) -> tuple[str, ...]:
-    """What a function printed, what it was warned of, and remarks: each once."""
+def _notes(trials: Sequence[judging.Trial], right: bool) -> tuple[str, ...]:
+    """What a function printed, what it was warned of, and what could be better in a right one: each once."""
     printed = next((trial.outcome.printed for trial in trials if trial.outcome.printed), None)
     warned = next((trial.outcome.warned for trial in trials if trial.outcome.warned), None)
     remark = next((trial.note for trial in trials if trial.note), None)
     return (
         *([f"It printed: {printed}"] if printed else []),
         *([f"It was warned: {warned}"] if warned else []),
-        *([remark] if remark else []),
+        *([remark] if remark and right else []),
     )
 
 

@@ -105,7 +105,7 @@ def projection_missing(X, W_Q, W_K, W_V, n_heads, allowed):
     "v-embed",
     "multi_head_attention",
     "V holds the embeddings of the tokens.",
-    verdict="V is a projection of X, not X itself",
+    verdict="V is taken for X itself",
     why="V = X @ W_V is learned, and may have another width than X.",
     source="Deep-ML #53, learn.md",
 )
@@ -118,7 +118,7 @@ def v_is_x(X, W_Q, W_K, W_O, n_heads, allowed):
     "more-heads-more-parameters",
     "parameters",
     "More heads need more parameters.",
-    verdict="the number of heads does not change the number of parameters",
+    verdict="more heads are taken to need more parameters",
     why="The heads share out d_model: the four matrices stay (d_model, d_model), however they are cut.",
 )
 def more_heads_more_parameters(d_model, n_heads):
@@ -139,7 +139,7 @@ def heads_divide_parameters(d_model, n_heads):
 belief(
     "heads",
     "Each head has a role, such as grammar or meaning.",
-    verdict="what a head does needs evidence",
+    verdict="a meaning is read off one picture of a head",
     why="Many heads can be removed with little loss, some are specialised indeed: one picture of one "
     "sentence cannot tell which.",
     source="transformer-explainer; Neuromatch; against it arXiv 1905.10650, and partly arXiv 1905.09418",

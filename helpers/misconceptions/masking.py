@@ -33,7 +33,7 @@ def nothing_blocked(allowed):
     "mask-value-0",
     "masked_weights",
     "A blocked score is set to 0.",
-    verdict="a score of 0 does not block: exp(0) = 1",
+    verdict="blocked scores are set to 0, and exp(0) is 1",
     why="0 is an ordinary score, larger than many allowed ones: a blocked key then counts as much as "
     "a key that scores 0. So does -1e-9, one sign away from -1e9.",
     source="allenai/allennlp PR #105; XiangMochu/RnG #2; Shujun-He/RibonanzaNet #5 (-1e-9)",
@@ -153,7 +153,7 @@ def mask_on_queries(allowed):
     "padrows",
     "pattern",
     "The rows of padding tokens have to be blocked too.",
-    verdict="padding hides keys, not queries",
+    verdict="padding blocks its query as well as its key",
     why="Nobody reads what a padding position puts out, so its row may hold "
     "anything. Blocking it leaves a row with no legal key.",
     source="annotated-transformer #37, #137; pytorch_advanced #175",
@@ -181,7 +181,7 @@ def mask_sentinel(scores, allowed):
     "mask-finite-fill",
     "masked_weights",
     "A blocked score is set to -1e9: low enough.",
-    verdict="-1e9 is an ordinary number: it blocks only while every legal score is far above it",
+    verdict="blocked with -1e9, which is an ordinary number",
     why="A legal score of -2e9 loses against it, and a row with no legal key gets an even share for every "
     "forbidden one. Fill with -inf.",
     source="d2l PR #2423; apex #1390",
@@ -194,7 +194,7 @@ def mask_finite_fill(scores, allowed):
     "mask-small-fill",
     "masked_weights",
     "A blocked score is set to -10000: low enough.",
-    verdict="-10000 is an ordinary number: it blocks only while every legal score is far above it",
+    verdict="blocked with -10000, which is an ordinary number",
     why="A legal score of -20000 loses against it. Fill with -inf, which nothing can fall below.",
     source="huggingface/transformers #12109; hyunwoongko/transformer #40",
 )
@@ -206,7 +206,7 @@ def mask_small_fill(scores, allowed):
     "mask-added-fill",
     "masked_weights",
     "A blocked score gets -1e9 added to it.",
-    verdict="-1e9 is added: it blocks only while the legal scores are near 0",
+    verdict="-1e9 is added, which blocks only while the legal scores are near 0",
     why="A legal score of -2e9 loses against it; and a row with no legal key comes back as if nothing were "
     "blocked. Add -inf, or fill with it.",
 )
@@ -230,7 +230,7 @@ def mask_added(scores, allowed):
     "mask-times-inf",
     "masked_weights",
     "Multiplying 1 - allowed by -inf gives 0 where allowed and -inf elsewhere.",
-    verdict="0 times -inf is not a number",
+    verdict="multiplied by -inf, and 0 times -inf is not a number",
     why="Every allowed cell becomes NaN, and with it every row. Choose with np.where instead of multiplying.",
     source="cerebroai/reformers #3",
 )
@@ -254,7 +254,7 @@ def mask_sign(scores, allowed):
     "fullrow",
     "attention_weights",
     "The softmax copes with a row in which every key is blocked.",
-    verdict="a row with no legal key is 0 / 0",
+    verdict="a row with nothing to read goes through the softmax",
     why="Its exponentials are all 0 and so is their sum. Say what such a row "
     "should be, or make sure that each has a legal key.",
     source="pytorch/pytorch #103749, #103963; d2l PR #2423; apex #1390",
@@ -267,7 +267,7 @@ def fullrow(Q, K, allowed):
     "masked-nan",
     "attention",
     "What a blocked value holds cannot matter: its weight is 0.",
-    verdict="0 times NaN is NaN",
+    verdict="a weight of 0 is taken to remove NaN",
     why="A weight of 0 removes every finite value, but not NaN or "
     "infinity: clear the blocked values before the sum.",
     source="pytorch/pytorch #101967",
@@ -293,7 +293,7 @@ def align(n_q, n_k):
 belief(
     "mask-addtwice",
     "Two planes of the lowest number are as good as one.",
-    verdict="the lowest number twice is -inf",
+    verdict="two lowest numbers are added, and overflow to -inf",
     why="finfo.min + finfo.min overflows to -inf, so a row that both planes block "
     "has no finite score left. Combine booleans with &.",
     source="huggingface/transformers PR #17306, #26421, #31303; NVIDIA-NeMo/Automodel PR #2658",
@@ -301,7 +301,7 @@ belief(
 belief(
     "mask-fp16",
     "A fill of -1e9 blocks in half precision as it does in single.",
-    verdict="float16 has no -1e9",
+    verdict="the fill is a number that float16 does not have",
     why="Its lowest number is -65504: -1e9 becomes -inf or is refused, and the "
     "row that was to be saved by a finite number is not.",
     source="fairseq #3575; apex #1105; flax #982",
@@ -309,7 +309,7 @@ belief(
 belief(
     "leak",
     "A very low training loss shows that the model is good.",
-    verdict="a loss too good to be true is a leak until shown otherwise",
+    verdict="a loss too good to be true is taken for success",
     why="If a position can read its own answer it need not predict it. Change "
     "a future token: nothing before it may move.",
     source="attention-is-all-you-need-pytorch #19",
@@ -317,7 +317,7 @@ belief(
 belief(
     "convention-drift",
     "True means the same in every library and every module.",
-    verdict="conventions differ, even between two modules of one course",
+    verdict="one convention is taken to hold everywhere",
     why="An additive mask of 0 and -inf, handed to a function that expects "
     "True for allowed, passes every test of shapes.",
     source="harvard-edge/cs249r_book PR #1785",

@@ -23,7 +23,7 @@ def swap_qk(Q, K):
     "heat-swap",
     "attention_weights",
     "Columns are the readers, rows are what is read.",
-    verdict="rows and columns are swapped: row i is how position i reads",
+    verdict="rows and columns are swapped",
     why="Only the rows sum to 1. The entry in row i, column j is how much query i takes from value j.",
     source="poloclub/transformer-explainer #19; DeBERTa #44",
 )
@@ -64,7 +64,7 @@ def heat_scale(Q, K, allowed):
     "values-move-weights",
     "weights_beside_values",
     "A larger value draws more attention.",
-    verdict="the values take no part in the weights",
+    verdict="the values are let into the weights",
     why="The weights are made of queries and keys alone: a value changes what is read, not where.",
 )
 def values_move_weights(Q, K, V, allowed):
@@ -110,7 +110,7 @@ def output_is_key(Q, K, V, allowed):
     "dv-equals-dk",
     "attention",
     "The values must be as wide as the keys.",
-    verdict="the output is as wide as the values, not as wide as the keys",
+    verdict="the output is given the width of the keys",
     why="Only queries and keys meet in a dot product and need the same "
     "width; (n_q, n_k) @ (n_k, d_v) gives (n_q, d_v).",
 )
@@ -137,7 +137,7 @@ def mutates(scores, allowed):
 belief(
     "direction",
     "A weight says how important query i is to key j.",
-    verdict="the query reads, the key is read",
+    verdict="the reader and the read are exchanged",
     why="Row i sums to 1 because query i shares out its own attention; "
     "A[i, j] is how position i reads value j.",
     source="tensorflow/text PR #936; detr #162",
@@ -145,14 +145,14 @@ belief(
 belief(
     "heat-headavg",
     "The average over the heads shows what a head does.",
-    verdict="an average over heads is the picture of no head",
+    verdict="an average over heads is taken for a head",
     why="Two heads that look at opposite ends average to a flat picture that neither of them has.",
     source="the default average_attn_weights=True of PyTorch's MultiheadAttention",
 )
 belief(
     "explain",
     "A large weight means that the token was important for the answer.",
-    verdict="a weight is a measurement, not an importance",
+    verdict="a weight is taken for an importance",
     why="How much a token matters depends on its value, the output projection, the residual path and later "
     "layers: ablate and measure.",
     source="Neuromatch; contested between arXiv 1902.10186 and 1908.04626",
@@ -160,7 +160,7 @@ belief(
 belief(
     "sink",
     "The bright first column is the important token.",
-    verdict="a bright column over values near zero adds almost nothing",
+    verdict="a bright column is taken for an important token",
     why="What arrives is weight times value: a weight of 0.9 on a vector of tiny "
     "norm moves the output less than 0.1 on a long one.",
     source="arXiv 2410.10781",
@@ -168,20 +168,20 @@ belief(
 belief(
     "qkv-inputs",
     "Q, K and V are three inputs.",
-    verdict="Q, K and V are three projections of one X",
+    verdict="Q, K and V are taken for three inputs",
     why="In self-attention all three come from the same rows: change one "
     "row of X, and one row of each changes.",
 )
 belief(
     "order-for-free",
     "Attention knows in which order the tokens stand.",
-    verdict="without positions or a mask, attention cannot tell orders apart",
+    verdict="the order of the tokens is taken to be known",
     why="Permute the tokens, and the outputs are permuted with them: not one number of them changes.",
 )
 belief(
     "weights-free",
     "The weights have been computed anyway, so returning them costs nothing.",
-    verdict="a fused kernel never holds all the weights",
+    verdict="the weights are taken to be there anyway",
     why="It works tile by tile and keeps a running sum; to return the "
     "matrix it would have to store all T² entries.",
     source="pytorch/pytorch #98505, #119811; flash-attention #159",

@@ -29,8 +29,7 @@ def no_scale(d_model, n_heads):
     "scores",
     "The dot product is divided by d_k, as in a mean.",
     verdict="divided by d_k, not by its square root",
-    why="A dot product of d_k independent parts spreads like √d_k, not "
-    "like d_k: dividing by d_k makes it too small.",
+    why="A dot product adds d_k terms of either sign, which partly cancel: its size grows like √d_k, not like d_k.",
     source="TorchCode #17",
 )
 def scale_dk(Q, K):
@@ -133,9 +132,8 @@ def number_of_heads(d_model, n_heads):
     "scale-no-effect",
     "attention_weights",
     "Dividing every score by the same number washes out when the weights are normalised.",
-    verdict="a common divisor does not cancel: it goes through the exponential first",
-    why="The weights depend on differences of scores; halving every score "
-    "halves the differences, so the row is flatter.",
+    verdict="the common divisor is taken to cancel",
+    why="Weights depend on differences of scores, and dividing every score divides the differences too.",
 )
 def scale_no_effect(Q, K, allowed, temperature):
     return softmax(blocked(scaled(Q, K), allowed))  # the temperature is left out: it would cancel
@@ -156,7 +154,7 @@ def temperature_inverted(Q, K, allowed, temperature):
     "temp",
     "attention_weights",
     "A higher temperature lets some weight through to the blocked keys.",
-    verdict="a temperature does not reach the blocked keys",
+    verdict="the temperature is taken to reach the blocked keys",
     why="A blocked score is -inf, and -inf divided by any temperature is "
     "still -inf: its exponential stays exactly 0.",
 )
@@ -168,7 +166,7 @@ def temp(Q, K, allowed, temperature):
 belief(
     "scale-sum",
     "With the wrong scale the weights of a row no longer sum to 1.",
-    verdict="a row sums to 1 whatever the scale",
+    verdict="a wrong scale is taken to show in the sum of a row",
     why="The softmax divides by the sum of the exponentials, whatever they are: a "
     "wrong scale shows in the shares, not in the sum.",
     source="TinyTorch, Module 13, ta-guide.md",
@@ -176,7 +174,7 @@ belief(
 belief(
     "scale-prevents",
     "Dividing by √d_k keeps the softmax from saturating.",
-    verdict="the division helps on average, and promises nothing",
+    verdict="what holds on average is taken for a promise",
     why="It assumes independent parts of mean 0 and variance 1. A query that "
     "points along its key saturates all the same.",
     source="common in explainers; both source texts of the course warn of it",

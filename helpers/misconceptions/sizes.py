@@ -11,7 +11,7 @@ from .catalogue import belief, wrong
     "mask-saves",
     "score_bytes",
     "A causal mask halves the memory.",
-    verdict="a dense matrix is stored whole, blocked cells included",
+    verdict="blocked cells are taken to need no memory",
     why="The array has T * T entries whatever they hold. Only a kernel that never makes them saves anything.",
     source="TinyTorch, Module 13, Q4",
 )
@@ -24,7 +24,7 @@ def mask_saves(T, itemsize, n_heads, n_layers):
     "memory-linear",
     "score_bytes",
     "The memory grows like the number of tokens.",
-    verdict="one entry for each token, where there is one for each pair",
+    verdict="one entry is counted for each token, not for each pair",
     why="Every query has a score with every key: T queries and T keys make T * T entries.",
 )
 def memory_linear(T, itemsize, n_heads, n_layers):
@@ -57,7 +57,7 @@ def bits_for_bytes(T, itemsize, n_heads, n_layers):
     "heads-share-scores",
     "score_bytes",
     "All heads share one score matrix.",
-    verdict="each head has a score matrix of its own",
+    verdict="all heads are taken to share one score matrix",
     why="Narrower heads share out the features, but every head compares all T queries with all T keys.",
 )
 def heads_share_scores(T, itemsize, n_layers):
@@ -68,7 +68,7 @@ def heads_share_scores(T, itemsize, n_layers):
     "growth-linear",
     "score_growth",
     "Four times the tokens, four times the scores.",
-    verdict="the factor has to be squared",
+    verdict="the factor is not squared",
     why="Four times the queries, and each of them meets four times the keys.",
 )
 def growth_linear(before, after):
@@ -79,7 +79,7 @@ def growth_linear(before, after):
     "growth-exponential",
     "score_growth",
     "The scores grow exponentially.",
-    verdict="quadratic is not exponential",
+    verdict="quadratic growth is taken for exponential growth",
     why="A square multiplies by four whenever the length doubles, however long the text is already.",
 )
 def growth_exponential(before, after):
@@ -112,7 +112,7 @@ def dot_of_sums(u, v):
     "exp-zero",
     "exp",
     "The exponential of 0 is 0.",
-    verdict="exp(0) is 1, not 0",
+    verdict="exp(0) is taken for 0",
     why="Any number to the power 0 is 1, and e is no exception; an exponential is never 0.",
 )
 def exp_zero(x):
@@ -123,7 +123,7 @@ def exp_zero(x):
     "exp-negative",
     "exp",
     "The exponential of a negative number is negative.",
-    verdict="an exponential is always positive",
+    verdict="the exponential of a negative number is taken to be negative",
     why="exp(-x) is 1 / exp(x): small, but above 0.",
 )
 def exp_negative(x):
@@ -134,7 +134,7 @@ def exp_negative(x):
     "median",
     "mean",
     "The mean is the number in the middle.",
-    verdict="this is the median",
+    verdict="this is the median, not the mean",
     why="The mean is the sum divided by how many there are; one large number pulls it up.",
 )
 def median(values):
@@ -156,7 +156,7 @@ def sum_for_mean(values):
     "product-inner",
     "product_of_shapes",
     "The width that two matrices share stays.",
-    verdict="the shared width is summed over and disappears",
+    verdict="the shared width is kept, though the product sums over it",
     why="(n, k) @ (k, m) gives (n, m): a row of the left meets a column of the right in one number.",
 )
 def product_inner(left, right):
@@ -188,14 +188,14 @@ def product_left(left, right):
 belief(
     "t2-time",
     "Four times the tokens, sixteen times slower.",
-    verdict="sixteen times the scores is not sixteen times the time",
+    verdict="sixteen times the scores is taken for sixteen times the time",
     why="Projections and MLP grow only fourfold, and batching, memory traffic "
     "and kernels count too: measure a whole block.",
 )
 belief(
     "flash-approx",
     "FlashAttention leaves out the small weights.",
-    verdict="it drops nothing: only the order of the sums is another",
+    verdict="another order of exact sums is taken for an approximation",
     why="Tile by tile with a running maximum the result equals the dense one to rounding, whatever the tile.",
     source="TinyTorch, Q5",
 )

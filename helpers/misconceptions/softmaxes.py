@@ -12,8 +12,8 @@ from .plain import blocked, softmax
     "lookup",
     "softmax",
     "The best key is looked up and takes all the weight.",
-    verdict="attention is not a lookup of the best key",
-    why="No exponential is 0, so every key that may be read keeps a share, however poor its match.",
+    verdict="attention is taken for a lookup of the best key",
+    why="No exponential is 0, so every key that takes part keeps a share, however poor its match.",
     source="course; examples so saturated that one weight rounds to 1",
 )
 def lookup(scores):
@@ -107,7 +107,7 @@ def not_normalised(scores):
     "order-reversed",
     "softmax",
     "The smaller the score, the larger the weight.",
-    verdict="the order is reversed: a larger score gets a larger weight",
+    verdict="the order is reversed",
     why="exp grows with the score, so the key whose dot product is largest is read most.",
 )
 def order_reversed(scores):
@@ -161,7 +161,7 @@ def no_maximum(scores):
     "shift-changes",
     "shifted_softmax",
     "Adding 100 to every score of a row changes its weights.",
-    verdict="the same amount on every score of a row cancels",
+    verdict="an amount common to the whole row is taken to matter",
     why="exp(s + 100) is exp(s) times e^100, and so is the sum that it is divided by.",
 )
 def shift_changes(scores, shift):
@@ -172,7 +172,7 @@ def shift_changes(scores, shift):
     "shift",
     "shifted_softmax",
     "Whatever is added to the scores cancels.",
-    verdict="a shift cancels only if every score of the row gets the same one and its digits survive",
+    verdict="something is taken to cancel that does not",
     why="Only an amount that reaches every score alike, and exactly, drops out.",
 )
 def shift(scores, shift):
@@ -182,6 +182,6 @@ def shift(scores, shift):
 belief(
     "sharper-means-more",
     "If one weight grows, the row as a whole attends more.",
-    verdict="a row has one unit of attention, whatever its scores",
+    verdict="a row is taken to have more to give than 1",
     why="What one key gains the others lose: the weights of a row always sum to 1.",
 )

@@ -122,7 +122,7 @@ def revisit() -> None:
     due = overview.due(session().record.lines())
     if not due:
         _say(
-            "Nothing is due. What you are sure of and get wrong comes back here, with other numbers, in a later notebook."
+            "Nothing is due. Much of what you are sure of and get wrong comes back here later, with other numbers."
         )
     for question in due:
         _Card(question).show()
@@ -240,7 +240,9 @@ class _Card:
             self.session.keep_one_button(self.below)
 
         lines = self._lines()
-        self.form = Form(self.question, commit, draft=lines[-1] if lines else None)  # starts folded with a draft
+        self.form = Form(
+            self.question, commit, draft=lines[-1] if lines else None
+        )  # starts folded with a draft
         text = "Fill in the boxes, or answer by typing code." if not lines else ""
         self.below = Slot({**self.form.box._repr_mimebundle_(), "text/plain": text})
         if lines:
@@ -249,4 +251,3 @@ class _Card:
 
 def _has_widgets() -> bool:
     return find_spec("ipywidgets") is not None
-

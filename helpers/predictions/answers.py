@@ -122,10 +122,7 @@ def _ask_for_a_digit(question: Question, answer: Any) -> None:
     if len(fitting) < 2 or fitting[0] is not question.truth:
         return
     if any(not agree(question.truth, value, digits=MOST_DIGITS) for value in fitting[1:]):
-        raise NotCommitted(
-            "At these digits more than one way of computing fits. Please type one more digit "
-            "(if you mean a whole number exactly, type it as 1.0)."
-        )
+        raise NotCommitted("One more digit, please; if you mean a whole number exactly, type it as 1.0.")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,9 @@ class Form:
     def __init__(self, question: Question, commit: Commit, draft: dict | None = None) -> None:
         self._commit = commit
         self._asked_for_reason = False
-        known = draft is not None and draft["version"] == question.version  # else its answer may have another form
+        known = (
+            draft is not None and draft["version"] == question.version
+        )  # else its answer may have another form
         self.answer, self._read = _answer_field(question, draft["answer"] if known else None)
         self.because = widgets.Text(
             description="because",
@@ -44,7 +46,9 @@ class Form:
         self.button = widgets.Button(layout=widgets.Layout(width="auto"))
         self.unknown = widgets.Button(description="I don’t know yet", layout=widgets.Layout(width="auto"))
         self.message = widgets.HTML()
-        self.button.on_click(lambda _: self._press(self._read, needs_all=True) if self.is_open else self.open())
+        self.button.on_click(
+            lambda _: self._press(self._read, needs_all=True) if self.is_open else self.open()
+        )
         self.unknown.on_click(lambda _: self._press(lambda: None, needs_all=False))
         self._fields = (self.answer, self.because, self.sure, self.unknown)
         buttons = widgets.HBox([self.button, self.unknown])

@@ -49,7 +49,13 @@ def progress(lines: list[dict]) -> render.Bundle:
         right = sum(verdicts[name] is True for name in done)
         count = sum(verdicts[name] is not None for name in done)
         rows.append(
-            {"title": f"{notebook[:2]} {title}", "all": len(ids), "done": len(done), "judged": count, "right": right}
+            {
+                "title": f"{notebook[:2]} {title}",
+                "all": len(ids),
+                "done": len(done),
+                "judged": count,
+                "right": right,
+            }
         )
     sureness = []
     for level, name in render.SURENESS.items():
@@ -68,7 +74,8 @@ def progress(lines: list[dict]) -> render.Bundle:
     )
     plain = [
         f"{row['title']}: {row['done']} of {row['all']} predicted, "
-        f"{row['right']} of {row['judged']} judged agree with the run" for row in rows
+        f"{row['right']} of {row['judged']} judged agree with the run"
+        for row in rows
     ]
     return {"text/html": html, "text/plain": "\n".join([*plain, sentence, back]).strip()}
 

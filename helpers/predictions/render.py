@@ -87,7 +87,11 @@ def _said(question: Question, line: dict) -> str:
     text = answer_text(question, line["answer"])
     if not line.get("because"):
         return text
-    return f"{text} Because “{line['because']}”." if text.endswith(".") else f"{text}, because “{line['because']}”."
+    return (
+        f"{text} Because “{line['because']}”."
+        if text.endswith(".")
+        else f"{text}, because “{line['because']}”."
+    )
 
 
 def example_call(question: Question) -> str:
@@ -144,7 +148,10 @@ def answer_text(question: Question, answer: Any) -> str:
     if question.kind == "shape":
         return value_text(tuple(answer))
     if question.kind == "cells" and question.part == "rows that change":
-        return ", ".join(label for label, on in zip(question.labels, answer[0], strict=True) if on) or "none of them"
+        return (
+            ", ".join(label for label, on in zip(question.labels, answer[0], strict=True) if on)
+            or "none of them"
+        )
     if question.kind == "cells":
         return value_text(np.asarray(answer, bool))
     if question.kind == "grid":
@@ -277,8 +284,7 @@ def _choice_beside(question: Question, answer: Any, ran: Any, value: Any) -> tup
     if rows:
         table += Markup("<table>{}</table>").format(
             Markup("").join(
-                Markup('<tr><th scope="row">{}</th><td>{}</td></tr>').format(*row)
-                for row in rows
+                Markup('<tr><th scope="row">{}</th><td>{}</td></tr>').format(*row) for row in rows
             )
         )
     numbers = "; ".join(f"{name}: {text}" for name, text in rows)
@@ -355,9 +361,13 @@ def _add_program(question: Question, entry: Any, words: dict[str, Any]) -> None:
     if program is None:
         return
     lines = "\n".join(entry.lines(question.task))
-    words["plain"].append(f"This program gives it:\n{lines}")
+    gives = _program_gives(question, program)
+    whole = question.task in entry.programs
     words["lines"] = lines
-    words["gives"] = _program_gives(question, program)
+    words["lead"] = (
+        f"This program gives {gives}:" if whole else f"With this step in it, a program gives {gives}:"
+    )
+    words["plain"].append(f"{words['lead']}\n{lines}")
 
 
 def _program_gives(question: Question, program: Any) -> str:
@@ -367,4 +377,6 @@ def _program_gives(question: Question, program: Any) -> str:
         rows = _numbers_behind(question, question.run(program))
     except (ValueError, IndexError, TypeError):
         return "that answer"
-    return " and ".join(f"{text} {name}" if name != "numbers" else text for name, text in rows) or "that answer"
+    return (
+        " and ".join(f"{text} {name}" if name != "numbers" else text for name, text in rows) or "that answer"
+    )

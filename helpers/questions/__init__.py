@@ -57,7 +57,9 @@ class Question:
     then: Mapping[str, Any] = field(default_factory=dict)
     fresh: Mapping[str, list] = field(default_factory=dict)
     why: Mapping[str, str] = field(default_factory=dict)  # by misconception, in place of the catalogue's own
-    names: Mapping[str, str] = field(default_factory=dict)  # of inputs that the notebook's cell calls otherwise
+    names: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of inputs that the notebook's cell calls otherwise
     variant: str = "base"
 
     def run(self, program: Callable[..., Any] | None = None) -> Any:
