@@ -93,9 +93,7 @@ def install(files, exact=False):
     if all(installed.get(name) == digest for name, digest in wanted.items()):
         return
     much = (
-        "several minutes, 2 to 6 GB"
-        if "requirements-frameworks.txt" in files
-        else "a minute or two, 450 MB"
+        "several minutes, 2 to 6 GB" if "requirements-frameworks.txt" in files else "a minute or two, 450 MB"
     )
     print(f"Installing {', '.join(files)} (the first time {much}).", flush=True)
     options = [f"--requirement={name}" for name in files] + [f"--constraint={name}" for name in constraints]
