@@ -286,7 +286,7 @@ def _plain(*calls: dict[str, Any]) -> Callable[[], list[Case]]:
 
 
 MAKERS: dict[str, Callable[[], list[Case]]] = {
-    "dot": _plain({"u": np.array([1.0, 2.0]), "v": np.array([3.0, 4.0])}),
+    "dot": _plain({"u": np.array([1.0, -2.0]), "v": np.array([3.0, 4.0])}),
     "exp": _plain({"x": 0.0}, {"x": 1.0}, {"x": -2.0}),
     "mean": _plain({"values": np.array([2.0, 3.0, 10.0])}),
     "product_of_shapes": _plain({"left": (2, 3), "right": (3, 4)}),

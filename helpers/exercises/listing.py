@@ -54,8 +54,8 @@ EXERCISES: dict[str, Exercise] = {
             "The output of one query",
             "attention_row",
             (
-                "Four steps: one score for each key, divided; the softmax; then one sum of values.",
-                "K holds a key in each row: one product with q has all scores. Which width is divided by?",
+                "Four steps: a dot product for each key; the division; the softmax; a weighted sum of the values.",
+                "K @ q gives all the dot products. Divide by the square root of which length?",
                 "weights @ V sums the rows of V by their weights: (n_k,) @ (n_k, d_v) gives (d_v,).",
             ),
         ),

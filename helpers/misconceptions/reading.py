@@ -73,6 +73,17 @@ def values_move_weights(Q, K, V, allowed):
 
 
 @wrong(
+    "sum-unweighted",
+    "weighted_sum",
+    "The values are added up.",
+    verdict="the values are added without their weights",
+    why="Each value counts only by its weight, and the weights make 1: the output lies between the values.",
+)
+def sum_unweighted(values):
+    return np.sum(values, axis=0)
+
+
+@wrong(
     "output-is-weights",
     "attention",
     "The output is the row of weights.",

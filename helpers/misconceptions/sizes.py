@@ -109,14 +109,36 @@ def dot_of_sums(u, v):
 
 
 @wrong(
+    "dot-sign-lost",
+    "dot",
+    "Multiply the pairs without their signs.",
+    verdict="a minus sign is lost",
+    why="The product of a negative and a positive number is negative, and is subtracted from the sum.",
+)
+def dot_sign_lost(u, v):
+    return np.abs(u) @ np.abs(v)
+
+
+@wrong(
     "exp-zero",
     "exp",
     "The exponential of 0 is 0.",
     verdict="exp(0) is taken for 0",
-    why="Any number to the power 0 is 1, and e is no exception; an exponential is never 0.",
+    why="Any number but 0 to the power 0 is 1, and e is no exception.",
 )
 def exp_zero(x):
-    return np.e * x
+    return x  # as if nothing in gave nothing out
+
+
+@wrong(
+    "exp-is-e",
+    "exp",
+    "The exponential of a number is e.",
+    verdict="this is e itself, which is exp(1)",
+    why="exp(x) multiplies e by itself x times; for 0 there is no factor left, and 1 remains.",
+)
+def exp_is_e(x):
+    return np.e * np.ones_like(x)
 
 
 @wrong(
