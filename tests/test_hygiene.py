@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from helpers import questions
 from tests import notebook_format
 from tests.notebook_format import METADATA, NOTEBOOKS, SETUP, fix, problems, text_of, told
 
@@ -33,6 +35,21 @@ def sources() -> list[Path]:
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_a_notebook_keeps_the_rules(path):
     assert problems(path) == []
+
+
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
+def test_no_number_that_is_asked_for_stands_in_the_notebook(path):
+    secrets = {}
+    for question in questions.of_notebook(path.stem):
+        if question.kind in questions.NUMERIC:
+            for value in np.ravel(np.asarray(question.truth, dtype=float)):
+                if (
+                    abs(value * 100 - round(value * 100)) > 1e-6
+                ):  # 0.25 may well stand there for another reason
+                    secrets |= {
+                        f"{question.id} to {digits} digits": f"{value:.{digits}f}" for digits in (2, 3, 4)
+                    }
+    assert not list(told(notebook_format.read(path), secrets))
 
 
 def test_there_are_notebooks():
