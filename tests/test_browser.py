@@ -30,18 +30,18 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         shutil.copy(path, folder / path.name)
     foreign: list[str] = []
-    with jupyterlab(folder, tmp_path_factory.mktemp("home")) as address:
-        with browser(executable, tmp_path_factory.mktemp("profile") / "chromium") as page:
-            own = (address, address.replace("http", "ws"), "data:", "blob:")
-            page.on("request", lambda request: request.url.startswith(own) or foreign.append(request.url))
-            yield SimpleNamespace(page=page, address=address, folder=folder, foreign=foreign)
+    with (
+        jupyterlab(folder, tmp_path_factory.mktemp("home")) as address,
+        browser(executable, tmp_path_factory.mktemp("profile") / "chromium") as page,
+    ):
+        own = (address, address.replace("http", "ws"), "data:", "blob:")
+        page.on("request", lambda request: request.url.startswith(own) or foreign.append(request.url))
+        yield SimpleNamespace(page=page, address=address, folder=folder, foreign=foreign)
 
 
 def told(notebook_file: Path, question_id: str) -> list[str]:
-    """Which of a question's secrets stand in a saved notebook: its result as shown, explanation, model reason, verdicts."""
-    text = notebook_file.read_text(encoding="utf-8")
-    plain = json.loads(text)
-    saved = json.dumps(plain, ensure_ascii=False)
+    """Which of a question's secrets stand in a saved notebook: explanation, model reason, verdicts."""
+    saved = json.dumps(json.loads(notebook_file.read_text(encoding="utf-8")), ensure_ascii=False)
     question = questions.get(question_id)
     secrets = [question.say(question.explanation), question.say(question.because)]
     secrets += [CATALOGUE[name].verdict for name in question.wrong]

@@ -92,12 +92,12 @@ def test_each_belief_can_be_told_from_the_truth_and_from_the_others(question: Qu
             assert question.wrong[name] == options[name]
     for name in question.misconceptions:
         if name in question.wrong:
-            assert not agree(question.truth, question.wrong[name], digits=2), name
+            assert not agree(question.truth, question.wrong[name], within=0.005), name
     if question.kind != "choice":
         for one, other in combinations(
             [name for name in question.misconceptions if name in question.wrong], 2
         ):
-            assert not agree(question.wrong[one], question.wrong[other], digits=2), (one, other)
+            assert not agree(question.wrong[one], question.wrong[other], within=0.005), (one, other)
 
 
 @each_question
@@ -114,7 +114,7 @@ def test_the_cell_writes_the_inputs_out(question: Question) -> None:
         return
     source = next(cell.source for cell in cells(question.notebook) if cell.id == question.cell)
     space, _ = execute([source])
-    written = tasks.resolve({name: space[name] for name in question.inputs})
+    written = tasks.resolve({name: space[question.names.get(name, name)] for name in question.inputs})
     for name, value in tasks.resolve(question.inputs).items():
         np.testing.assert_array_equal(written[name], value, err_msg=name)
 

@@ -27,8 +27,8 @@ def predict(question_id: str, answer: Any = _UNANSWERED, because: str = "", sure
     question_id : str
         For example ``"01-weights"``.
     answer : optional
-        A number, a row or grid of numbers (as numbers or as text, digits count), a shape, a pattern of 0 and 1, the letter of a
-        statement, or ``None`` for "I don't know yet". Left out, the card with its boxes appears.
+        A number, a row or grid of numbers (as numbers or as text, digits count), a shape, a pattern of 0 and 1,
+        the letter of a statement, or ``None`` for "I don't know yet". Left out, the card with its boxes appears.
     because : str
         One line of reason.
     sure : {1, 2, 3}
@@ -36,8 +36,8 @@ def predict(question_id: str, answer: Any = _UNANSWERED, because: str = "", sure
 
     Notes
     -----
-    Nothing about the answer is shown before a commit. The first commit of a question is never altered; another answer is a
-    further line of the record.
+    Nothing about the answer is shown before a commit. The first commit of a question is never altered; another
+    answer is a further line of the record.
     """
     try:
         question = questions.get(question_id)

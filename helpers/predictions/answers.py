@@ -12,7 +12,7 @@ import numpy as np
 from ..questions import NUMERIC, Question, agree
 from . import typed
 
-MOST_DIGITS = 4  # nobody is asked for more decimals than this
+FINEST = 1e-4  # nobody is asked for digits beyond this
 
 
 class NotCommitted(ValueError):
@@ -121,7 +121,7 @@ def _ask_for_a_digit(question: Question, answer: Any) -> None:
     fitting = [value for value in values if fits(question, answer, value)]
     if len(fitting) < 2 or fitting[0] is not question.truth:
         return
-    if any(not agree(question.truth, value, digits=MOST_DIGITS) for value in fitting[1:]):
+    if any(not agree(question.truth, value, within=FINEST) for value in fitting[1:]):
         raise NotCommitted("One more digit, please; if you mean a whole number exactly, type it as 1.0.")
 
 
@@ -193,7 +193,7 @@ def _size(mine: float, run: float) -> str:
         return "The sign parts first."
     ratio = mine / run
     if 0.5 < ratio < 2:
-        return "The size is right; the digits part."
+        return f"Near the run’s {run:.4g}, and not equal to it."
     return (
         f"Yours is {ratio:.3g} times the run's."
         if ratio >= 2
@@ -207,7 +207,8 @@ def _weights_difference(question: Question, mine: np.ndarray, run: np.ndarray) -
         return f"A weight is never negative: {_label(question, int(np.argmin(mine)))} has {mine.min():g}."
     blocked = [at for at in range(len(run)) if run[at] == 0 and mine[at] > 0]
     if blocked:
-        return f"It parts at who may be read: {_label(question, blocked[0])} is blocked here, and you gave it {mine[blocked[0]]:g}."
+        given = f"{_label(question, blocked[0])} is blocked here, and you gave it {mine[blocked[0]]:g}"
+        return f"It parts at who may be read: {given}."
     if abs(mine.sum() - 1) > slack:
         return f"It parts at the sum: a row of weights shares out 1, and yours adds up to {mine.sum():.3g}."
     gaps = run[:, None] - run[None, :]
@@ -221,7 +222,10 @@ def _weights_difference(question: Question, mine: np.ndarray, run: np.ndarray) -
     turned = np.argwhere((gaps > 1e-9) & (mine[:, None] < mine[None, :]))
     if len(turned):
         more, less = turned[0]
-        return f"It parts at the order: you put {_label(question, less)} before {_label(question, more)}; the scores put it after."
+        return (
+            f"It parts at the order: you put {_label(question, less)} before {_label(question, more)}; "
+            "the scores put it after."
+        )
     top, low = int(np.argmax(run)), int(np.argmin(np.where(run > 0, run, np.inf)))
     if mine[top] > 0 and mine[low] > 0 and run[top] > run[low]:
         yours, theirs = np.log(mine[top] / mine[low]), np.log(run[top] / run[low])
@@ -246,11 +250,12 @@ def _cells_difference(mine: np.ndarray, run: np.ndarray) -> str:
     row, column = np.argwhere(mine != run)[0]
     state = "allowed" if run[row, column] else "blocked"
     count = int((mine != run).sum())
-    return f"{count} {'cell differs' if count == 1 else 'cells differ'}; the first is row {row}, column {column}: {state} in the run."
+    differ = "cell differs" if count == 1 else "cells differ"
+    return f"{count} {differ}; the first is row {row}, column {column}: {state} in the run."
 
 
 def as_typed(question: Question, value: Any) -> Any:
-    """How a learner would type ``value`` as code: the fewest decimals (three to six) that commit without a further question."""
+    """How a learner would type ``value`` as code: the fewest decimals, three to six, that commit at once."""
     if question.kind in ("choice", "words"):
         return value
     if question.kind == "shape":

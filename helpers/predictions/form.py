@@ -101,20 +101,7 @@ class Form:
 
 
 def _style_tag() -> str:
-    return Markup("<style>{}</style>").format(style() + _FORM_CSS)
-
-
-_FORM_CSS = Markup("""
-.abh-form{box-sizing:border-box;max-width:760px;margin:0;padding:0 16px 8px 14px;border-left:4px solid #dc7b00;overflow:visible}
-.abh-form .widget-label{width:auto;min-width:62px;text-align:left;color:var(--jp-ui-font-color1,#1f2328)}
-.abh-form .widget-html:first-child{display:none}
-.abh-form .widget-hbox .widget-text{margin-right:18px}
-.abh-form .widget-radio{height:auto;width:auto;flex-flow:row wrap;align-items:baseline}
-.abh-form .widget-radio-box{width:auto;height:auto;gap:4px}
-.abh-form .widget-radio-box label{white-space:normal;height:auto;line-height:1.4;margin:0 14px 2px 0}
-.abh-form .abh-message{color:var(--jp-ui-font-color0,#1f2328);font-weight:600;margin:4px 0 4px 2px;line-height:1.4}
-.abh-form .widget-html-content{height:auto;line-height:1.4}
-""")
+    return Markup("<style>{}{}</style>").format(style(), style("form.css"))
 
 
 def _answer_field(question: Question, draft: Any) -> tuple[widgets.Widget, Callable[[], Any]]:

@@ -28,8 +28,8 @@ def _template(name: str) -> jinja2.Template:
 
 
 @cache
-def style() -> Markup:
-    return Markup(_template("style.css").render())  # ours, without user text
+def style(name: str = "style.css") -> Markup:
+    return Markup(_template(name).render())  # ours, without user text
 
 
 def markdown(text: str) -> Markup:

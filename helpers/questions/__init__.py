@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from ..misconceptions import CATALOGUE, programs_for
 
 KINDS = ("choice", "row", "grid", "number", "shape", "cells", "words")
 NUMERIC = ("row", "grid", "number")
+BUG_MISSED = "bug-missed"  # of a question about a wrong program: what the right one would give
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Question:
         default_factory=dict
     )  # of inputs that the notebook's cell calls otherwise
     variant: str = "base"
+    own_numbers: bool = False  # whether each learner gets numbers of their own; helpers.predictions.own says which
 
     def run(self, program: Callable[..., Any] | None = None) -> Any:
         """Run the right function, or ``program`` in its place; a pair (before, after) where ``then`` says so."""
@@ -95,6 +99,8 @@ class Question:
                 found[name] = self.asked(programs[name])
             except (ValueError, IndexError, ZeroDivisionError, TypeError):
                 continue  # a wrong program may well be undefined on these inputs
+        if BUG_MISSED in self.misconceptions:
+            found[BUG_MISSED] = self.asked(tasks.TASKS[self.task].truth)
         return found
 
     @property
@@ -123,41 +129,58 @@ class Question:
     def renew(self, variant: str, tries: int = 500) -> Question:
         """The same question on fresh numbers, drawn from ``fresh`` by the variant's name.
 
-        Numbers on which a wrong program would give the right answer (to two digits) are drawn again, so the new
-        numbers tell apart what the old ones did. A question without ``fresh`` keeps its numbers.
+        ``fresh`` names for an input the values that each of its entries may take, or whole inputs to choose from
+        (lists and tables). Numbers on which a wrong program would give the right answer (to two digits) are drawn
+        again, and so, where ``tries`` allow, are those on which two wrong programs agree that were apart before.
+        A question without ``fresh`` keeps its numbers. The draw depends on nothing but id, variant and ``fresh``.
         """
         if not self.fresh:
             return replace(self, variant=variant)
-        seed = int.from_bytes(f"{self.id}/{variant}".encode(), "big")
-        rng = np.random.default_rng(seed)
+        rng = random.Random(f"{self.id}/{variant}")
+        second_best = None
         for _ in range(tries):
-            drawn = {
-                name: rng.choice(values, size=np.shape(self.inputs[name])).tolist()
-                for name, values in self.fresh.items()
-            }
+            drawn = {name: _draw(rng, values, self.inputs[name]) for name, values in self.fresh.items()}
             candidate = replace(self, variant=variant, inputs={**self.inputs, **drawn})
-            if drawn != {name: self.inputs[name] for name in drawn} and candidate._tells_apart(self.wrong):
+            if drawn == {name: self.inputs[name] for name in drawn} or not candidate._tells_apart(self.wrong):
+                continue
+            if candidate._alike() <= self._alike():
                 return candidate
+            second_best = second_best or candidate
+        if second_best:
+            return second_best
         raise ValueError(
-            f"{self.id}: no numbers from its `fresh` table tell its wrong programs apart in {tries} draws: widen the table."
+            f"{self.id}: no numbers from its `fresh` table tell its wrong programs apart in {tries} draws: "
+            "widen the table."
         )
 
     def _tells_apart(self, names: Mapping[str, Any]) -> bool:
         if set(self.wrong) != set(names):
             return False
-        return not any(agree(self.truth, value, digits=2) for value in self.wrong.values())
+        if self.kind in NUMERIC and not np.all(np.isfinite(np.asarray(self.truth, dtype=float))):
+            return False
+        return not any(agree(self.truth, value, within=0.005) for value in self.wrong.values())
+
+    def _alike(self) -> set[tuple[str, str]]:
+        """Pairs of wrong programs that this question cannot tell from each other."""
+        pairs = combinations(self.wrong.items(), 2)
+        return {(one, other) for (one, this), (other, that) in pairs if agree(this, that, within=0.005)}
 
 
-def agree(one: Any, other: Any, digits: int | None = None) -> bool:
-    """Whether two asked parts are the same: equal keys or shapes, or numbers close (or equal at ``digits`` decimals)."""
+def _draw(rng: random.Random, values: list, now: Any) -> Any:
+    """An input from ``fresh``: one of the ``values``, or one for each entry of what stands there ``now``."""
+    if isinstance(now, list) and not isinstance(values[0], (list, dict)):
+        return [_draw(rng, values, entry) for entry in now]
+    return values[int(rng.random() * len(values))]  # unlike choice(), the same in every version of Python
+
+
+def agree(one: Any, other: Any, within: float = 1e-6) -> bool:
+    """Whether two asked parts are the same: equal keys or shapes, or numbers no further apart than ``within``."""
     if isinstance(one, (str, tuple)) or isinstance(other, (str, tuple)) or one is None or other is None:
         return type(one) is type(other) and one == other
     one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
     if one.shape != other.shape:
         return False
-    if digits is not None:
-        return bool(np.array_equal(np.round(one, digits), np.round(other, digits), equal_nan=True))
-    return bool(np.allclose(one, other, rtol=1e-4, atol=1e-6, equal_nan=True))
+    return bool(np.allclose(one, other, rtol=1e-4, atol=within, equal_nan=True))
 
 
 def _build(notebook: str, raw: dict[str, Any]) -> Question:
@@ -179,8 +202,9 @@ def load() -> dict[str, Question]:
     found: dict[str, Question] = {}
     for path in sorted(Path(__file__).parent.glob("*.toml")):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
+        shared = {name: content[name] for name in ("own_numbers",) if name in content}
         for raw in content["questions"]:
-            question = _build(content["notebook"], raw)
+            question = _build(content["notebook"], {**shared, **raw})
             if question.id in found:
                 raise ValueError(f"{path.name}: question {question.id} is there twice: rename one.")
             found[question.id] = question
