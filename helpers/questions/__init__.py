@@ -64,7 +64,7 @@ class Question:
         default_factory=dict
     )  # of inputs that the notebook's cell calls otherwise
     variant: str = "base"
-    own_numbers: bool = False  # whether each learner gets numbers of their own; helpers.predictions.own says which
+    own_numbers: bool = False  # whether each learner gets other numbers; helpers.predictions.own says which
 
     def run(self, program: Callable[..., Any] | None = None) -> Any:
         """Run the right function, or ``program`` in its place; a pair (before, after) where ``then`` says so."""
