@@ -260,7 +260,10 @@ def _row_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Marku
     run = value_text(ran)[1:-1].split(", ")
     table = _lines_beside(labels, yours, run)
     numbers = None if answer is None else [one.value for one in answers.flat_numbers(question, answer)]
-    drawn = figures.bars(labels, {"you": numbers, "run": ran.tolist()} if numbers else {"run": ran.tolist()})
+    series, texts = {"run": ran.tolist()}, {"run": run}
+    if numbers:
+        series, texts = {"you": numbers, **series}, {"you": yours, **texts}
+    drawn = figures.bars(labels, series, texts=texts)
     picture = Markup(drawn.svg) if np.all(np.isfinite(ran)) else Markup("")
     return table, picture, f"You: {answer_text(question, answer)}. Run: {', '.join(run)}."
 
