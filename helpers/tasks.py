@@ -65,6 +65,52 @@ def head_weights(Q, K, n_heads, allowed=None):
     return attention.attention_weights(Q, K, allowed)
 
 
+def split_of_sizes(T, d_model, n_heads):
+    """Numbered entries cut into heads, where only the sizes matter: (n_heads, T, d_model / n_heads)."""
+    return attention.split_heads(np.arange(T * d_model).reshape(T, d_model), n_heads)
+
+
+def scores_of_sizes(T, d_model, n_heads):
+    """Scores of all heads, where only the sizes matter: (n_heads, T, T)."""
+    heads = split_of_sizes(T, d_model, n_heads)
+    return heads @ heads.swapaxes(-2, -1)
+
+
+def reshape_alone(X, n_heads):
+    """What a reshape to the shape of the heads does: (T, d_model) -> (n_heads, T, d_head), no axes swapped."""
+    T, d_model = np.shape(X)
+    return np.reshape(X, (n_heads, T, d_model // n_heads))
+
+
+def head_row(dots, d_model, n_heads):
+    """Weights of one head's query from its dot products, which are not divided yet."""
+    return attention.softmax(np.asarray(dots) / (d_model / n_heads) ** 0.5)
+
+
+def joined_features(queries, keys, values):
+    """Outputs of all heads, joined, a row for each feature: (n_heads, T, d_head) -> (n_heads * d_head, T)."""
+    return attention.merge_heads(attention.attention(queries, keys, values)).T
+
+
+def weights_of_texts(texts, n_heads, keep):
+    """Weights in each text and head, a row each, as NumPy lays the pattern of the keys on the scores."""
+    heads = attention.split_heads(texts, n_heads)
+    scores = heads @ heads.swapaxes(-2, -1) / heads.shape[-1] ** 0.5
+    weights = attention.softmax(np.where(patterns.keys(keep), scores, -np.inf))
+    return weights.reshape(len(texts) * n_heads, -1)
+
+
+def head_costs(T, d_model, n_heads, itemsize=4):
+    """Parameters, multiplications in matrix products, bytes of scores, exponentials: one layer, one text."""
+    products = 4 * T * d_model**2 + 2 * T**2 * d_model  # four projections; scores and the sums of values
+    return np.array([4 * d_model**2, products, n_heads * T**2 * itemsize, n_heads * T**2])
+
+
+def average_of_heads(queries, keys):
+    """The mean of all heads' weights: (n_heads, T, d_head) each -> (T, T)."""
+    return attention.attention_weights(queries, keys).mean(axis=0)
+
+
 TASKS: dict[str, Task] = {
     name: Task(name, truth)
     for name, truth in {
@@ -94,6 +140,17 @@ TASKS: dict[str, Task] = {
         "parameters": lambda d_model, n_heads: 4 * d_model**2,  # W_Q, W_K, W_V and W_O
         "score_bytes": lambda T, itemsize=4, n_heads=1, n_layers=1: T * T * itemsize * n_heads * n_layers,
         "score_growth": lambda before, after: (after / before) ** 2,
+        "score_mib": lambda T, itemsize=4, n_heads=1, n_layers=1: (
+            T * T * itemsize * n_heads * n_layers / 2**20
+        ),
+        "split_of_sizes": split_of_sizes,
+        "scores_of_sizes": scores_of_sizes,
+        "reshape_alone": reshape_alone,
+        "head_row": head_row,
+        "joined_features": joined_features,
+        "weights_of_texts": weights_of_texts,
+        "head_costs": head_costs,
+        "average_of_heads": average_of_heads,
     }.items()
 }
 
@@ -185,6 +242,7 @@ WHOLE: dict[str, Callable[[Any], Any]] = {
     "same or different": _same,
     "sharper or flatter": _sharpness,
     "rows that change": _rows_that_change,
+    "factors": lambda pair: np.asarray(pair[1]) / np.asarray(pair[0]),  # of growth
 }
 ONE_ROW: dict[str, Callable[[Any], Any]] = {
     "row": lambda row: row,
@@ -203,8 +261,8 @@ def read(value: Any, part: str) -> Any:
 
     ``"all"``, ``"shape"``, ``"counts"``; ``"row 2"``, ``"sum of row 2"``, ``"sum against one of row 2"``,
     ``"winner of row 2"``, ``"spread of row 2"``; ``"cell 1 0"``; of a pair (before, after):
-    ``"same or different"``, ``"sharper or flatter"``, ``"rows that change"``, ``"heat of row 2"``,
-    ``"change of cell 1 0"``.
+    ``"same or different"``, ``"sharper or flatter"``, ``"rows that change"``, ``"factors"``,
+    ``"heat of row 2"``, ``"change of cell 1 0"``.
 
     >>> read([[0.5, 0.5], [0.2, 0.7]], "sum against one of row 1")
     'below'

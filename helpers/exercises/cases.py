@@ -281,6 +281,21 @@ def multi_head_attention() -> list[Case]:
     ]
 
 
+def average_of_heads() -> list[Case]:
+    queries, keys = _draw(53, (2, 3, 4), (2, 3, 4))
+    return [Case({"queries": queries, "keys": keys})]
+
+
+def joined_features() -> list[Case]:
+    queries, keys, values = _draw(59, (2, 3, 4), (2, 3, 4), (2, 3, 4))
+    return [Case({"queries": queries, "keys": keys, "values": values})]
+
+
+def weights_of_texts() -> list[Case]:
+    (texts,) = _draw(61, (2, 3, 4))
+    return [Case({"texts": texts, "n_heads": 2, "keep": np.array([[1, 1, 1], [1, 1, 0]])})]
+
+
 def _plain(*calls: dict[str, Any]) -> Callable[[], list[Case]]:
     return lambda: [Case(call) for call in calls]
 
@@ -297,6 +312,15 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "head_scale": _plain({"d_model": 512, "n_heads": 8}, {"d_model": 48, "n_heads": 2}),
     "parameters": _plain({"d_model": 6, "n_heads": 3}),
     "score_bytes": _plain({"T": 8, "itemsize": 4, "n_heads": 3, "n_layers": 2}, {"T": 5, "itemsize": 8}),
+    "score_mib": _plain({"T": 2048, "itemsize": 4, "n_heads": 3, "n_layers": 2}),
+    "split_of_sizes": _plain({"T": 5, "d_model": 6, "n_heads": 3}),
+    "scores_of_sizes": _plain({"T": 5, "d_model": 6, "n_heads": 3}),
+    "reshape_alone": _plain({"X": np.arange(12.0).reshape(3, 4), "n_heads": 2}),
+    "head_row": _plain({"dots": np.array([8.0, 0.0]), "d_model": 512, "n_heads": 8}),
+    "head_costs": _plain({"T": 5, "d_model": 6, "n_heads": 3}),
+    "joined_features": joined_features,
+    "weights_of_texts": weights_of_texts,
+    "average_of_heads": average_of_heads,
     "score_growth": _plain({"before": 1024, "after": 4096}, {"before": 2, "after": 6}),
     "scores": scores,
     "softmax": softmax,

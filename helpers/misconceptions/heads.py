@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .catalogue import also, belief, wrong
-from .plain import merge, split, weigh
+from .plain import blocked, costs, merge, softmax, split, weigh
 
 
 @wrong(
@@ -48,6 +48,58 @@ def heads_interleaved(X, n_heads):
     return np.stack([X[:, h::n_heads] for h in range(n_heads)])
 
 
+@also("heads-interleaved", "merge_heads")
+def joined_in_turn(H):
+    return np.moveaxis(H, 0, -1).reshape(H.shape[1], -1)  # a feature of each head, then the next
+
+
+@also("heads-interleaved", "reshape_alone")
+def columns_in_turn(X, n_heads):
+    return np.stack([X[:, h::n_heads] for h in range(n_heads)])
+
+
+@wrong(
+    "heads-inside",
+    "split_heads",
+    "After the cut the positions still come first.",
+    verdict="cut into heads, but the head axis still stands behind the positions",
+    why="A product of stacked matrices works on the last two axes. With the heads among these, "
+    "heads would be compared with heads.",
+)
+def heads_inside(X, n_heads):
+    return X.reshape(len(X), n_heads, -1)  # heads and positions have not changed places
+
+
+@also("heads-inside", "scores_of_sizes")
+def heads_with_heads(T, d_model, n_heads):
+    Q = K = np.zeros((T, n_heads, d_model // n_heads))
+    return Q @ K.swapaxes(-2, -1)
+
+
+@wrong(
+    "reshape-splits",
+    "reshape_alone",
+    "A reshape to (n_heads, T, d_head) gives each head its features.",
+    verdict="the reshape is taken to cut every row into heads",
+    why="A reshape keeps the numbers in their order and fills the new shape from the front: "
+    "whole rows go to the first head.",
+)
+def reshape_splits(X, n_heads):
+    return split(X, n_heads)
+
+
+@wrong(
+    "scores-of-features",
+    "scores_of_sizes",
+    "The scores compare the features of a head.",
+    verdict="features are compared with features, not queries with keys",
+    why="A product sums over the width that both sides share; a query's row and a key's column stay.",
+)
+def scores_of_features(T, d_model, n_heads):
+    d_head = d_model // n_heads
+    return np.zeros((n_heads, d_head, d_head))
+
+
 @wrong(
     "dout",
     "split_heads",
@@ -77,6 +129,23 @@ def heads_averaged(H):
 
 
 @wrong(
+    "heads-stacked",
+    "merge_heads",
+    "The outputs of the heads are put below one another.",
+    verdict="the heads are joined along the positions, not along the features",
+    why="Every position keeps one row, and in it stands side by side what each of its heads has read.",
+)
+def heads_stacked(H):
+    return np.concatenate(H, axis=0)
+
+
+@also("heads-interleaved", "joined_features")
+def features_in_turn(queries, keys, values):
+    heads = [weigh(q, k, True) @ v for q, k, v in zip(queries, keys, values, strict=True)]
+    return np.stack(heads, axis=-1).reshape(len(heads[0]), -1).T
+
+
+@wrong(
     "heads-ignored",
     "multi_head_attention",
     "Heads are only a way to store one attention.",
@@ -87,6 +156,12 @@ def heads_averaged(H):
 def heads_ignored(X, W_Q, W_K, W_V, W_O, allowed):
     weights = weigh(X @ W_Q, X @ W_K, allowed)
     return weights @ (X @ W_V) @ W_O
+
+
+@also("heads-ignored", "joined_features")
+def one_attention_over_all(queries, keys, values):
+    weights = weigh(merge(queries), merge(keys), True)
+    return (weights @ merge(values)).T
 
 
 @wrong(
@@ -125,6 +200,23 @@ def more_heads_more_parameters(d_model, n_heads):
     return n_heads * 4 * d_model**2
 
 
+@also("more-heads-more-parameters", "head_costs")
+def every_head_costs_the_whole(T, d_model, n_heads, itemsize):
+    return n_heads * costs(T, d_model, 1, itemsize)
+
+
+@wrong(
+    "heads-multiply-products",
+    "head_costs",
+    "More heads mean more multiplications.",
+    verdict="the products of each head are counted at full width",
+    why="A head's products are narrower by the same factor by which there are more of them.",
+)
+def heads_multiply_products(T, d_model, n_heads, itemsize):
+    parameters, products, scores, exps = costs(T, d_model, n_heads, itemsize)
+    return np.array([parameters, n_heads * products, scores, exps])
+
+
 @wrong(
     "heads-divide-parameters",
     "parameters",
@@ -136,6 +228,70 @@ def heads_divide_parameters(d_model, n_heads):
     return 4 * d_model**2 // n_heads
 
 
+@also("heads-divide-parameters", "head_costs")
+def one_head_counted(T, d_model, n_heads, itemsize):
+    return costs(T, d_model, n_heads, itemsize) / n_heads  # what one of the heads costs
+
+
+@wrong(
+    "axes-by-meaning",
+    "weights_of_texts",
+    "NumPy lays each text's pattern on that text.",
+    verdict="the axes are matched by what they mean, but NumPy counts them from the right",
+    why="NumPy does not know which axis is the text. It lines two shapes up at their last axes and "
+    "stretches axes of size 1.",
+    source="lsdefine/attention-is-all-you-need-keras #36",
+)
+def axes_by_meaning(texts, n_heads, keep):
+    heads = np.stack([split(X, n_heads) for X in texts])
+    scores = heads @ heads.swapaxes(-2, -1) / heads.shape[-1] ** 0.5
+    allowed = keep[:, None, None, :] == 1  # (text, 1, 1, key)
+    return softmax(blocked(scores, allowed)).reshape(len(texts) * n_heads, -1)
+
+
+@wrong(
+    "pattern-everywhere",
+    "weights_of_texts",
+    "What is padding in one text is blocked in all.",
+    verdict="one text's padding is blocked in every text and head",
+    why="The pattern keeps an entry for each text; none of them counts for all.",
+)
+def pattern_everywhere(texts, n_heads, keep):
+    heads = np.stack([split(X, n_heads) for X in texts])
+    scores = heads @ heads.swapaxes(-2, -1) / heads.shape[-1] ** 0.5
+    allowed = (keep == 1).all(axis=0)  # (key,)
+    return softmax(blocked(scores, allowed)).reshape(len(texts) * n_heads, -1)
+
+
+@wrong(
+    "average-scores",
+    "average_of_heads",
+    "Heads with opposite scores cancel out.",
+    verdict="the scores are averaged, not the weights",
+    why="Each head takes the softmax of its own scores first. Weights are never negative, so no two can cancel.",
+)
+def average_scores(queries, keys):
+    scores = queries @ keys.swapaxes(-2, -1) / queries.shape[-1] ** 0.5
+    return softmax(scores.mean(axis=0))
+
+
+@wrong(
+    "heads-added",
+    "average_of_heads",
+    "The heads' weights are added up.",
+    verdict="the weights are added, not averaged",
+    why="Each head's row makes 1, so a sum of rows makes as much as there are heads; an average makes 1 again.",
+)
+def heads_added(queries, keys):
+    return sum(weigh(q, k, True) for q, k in zip(queries, keys, strict=True))
+
+
+belief(
+    "fits-both",
+    "A further example that fits confirms a rule.",
+    verdict="a case that fits both rules is taken for evidence",
+    why="Where two rules name the same word, the picture is the same whichever of them holds.",
+)
 belief(
     "heads",
     "Each head has a role, such as grammar or meaning.",

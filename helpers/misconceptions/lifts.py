@@ -97,6 +97,19 @@ LIFTS: dict[str, dict[str, Callable[[Program], Program]]] = {
     },
     "attention_row": {"attention": lambda wrong: lambda q, K, V: wrong(q[None], K, V)[0]},
     "causal_attention": {"attention": lambda wrong: lambda Q, K, V: wrong(Q, K, V, patterns.causal(len(Q)))},
+    "split_of_sizes": {
+        "split_heads": lambda wrong: (
+            lambda T, d_model, n_heads: wrong(np.arange(T * d_model).reshape(T, d_model), n_heads)
+        )
+    },
+    "head_row": {
+        "head_scale": lambda wrong: lambda dots, d_model, n_heads: softmax(dots / wrong(d_model, n_heads))
+    },
+    "score_mib": {
+        "score_bytes": lambda wrong: (
+            lambda T, itemsize, n_heads, n_layers: wrong(T, itemsize, n_heads, n_layers) / 2**20
+        )
+    },
     "multi_head_attention": {
         "attention": lambda wrong: _of_each_head(lambda Q, K, V, n_heads, allowed: wrong(Q, K, V, allowed)),
         "head_weights": lambda wrong: _of_each_head(

@@ -37,3 +37,9 @@ def split(X, n_heads):
 def merge(H):
     """(n_heads, T, d_head) -> (T, d_model)."""
     return H.swapaxes(0, 1).reshape(H.shape[1], -1)
+
+
+def costs(T, d_model, n_heads, itemsize):
+    """Parameters, multiplications in matrix products, bytes of scores and exponentials of one layer."""
+    products = 4 * T * d_model**2 + 2 * T**2 * d_model
+    return np.array([4 * d_model**2, products, n_heads * T**2 * itemsize, n_heads * T**2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .catalogue import belief, wrong
+from .catalogue import also, belief, wrong
 from .plain import weigh
 
 
@@ -160,6 +160,13 @@ belief(
     why="Two heads that look at opposite ends average to a flat picture that neither of them has.",
     source="the default average_attn_weights=True of PyTorch's MultiheadAttention",
 )
+
+
+@also("heat-headavg", "average_of_heads")
+def first_head(queries, keys):
+    return weigh(queries[0], keys[0], True)  # one head alone
+
+
 belief(
     "explain",
     "A large weight means that the token was important for the answer.",

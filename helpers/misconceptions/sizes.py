@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .catalogue import belief, wrong
+from .catalogue import also, belief, wrong
+from .plain import costs
 
 
 @wrong(
@@ -62,6 +63,28 @@ def bits_for_bytes(T, itemsize, n_heads, n_layers):
 )
 def heads_share_scores(T, itemsize, n_layers):
     return T * T * itemsize * n_layers
+
+
+@also("heads-share-scores", "head_costs")
+def scores_of_one_head(T, d_model, itemsize):
+    return costs(T, d_model, 1, itemsize)
+
+
+@also("heads-share-scores", "scores_of_sizes")
+def one_score_matrix(T):
+    return np.zeros((T, T))
+
+
+@wrong(
+    "mb-for-mib",
+    "score_mib",
+    "A MiB is a million bytes.",
+    verdict="divided by a million: that is MB, not MiB",
+    why="A MiB is 1,024 times 1,024 bytes, about five per cent more than a MB.",
+    source="jundot/omlx #2725",
+)
+def mb_for_mib(T, itemsize, n_heads, n_layers):
+    return T * T * itemsize * n_heads * n_layers / 1e6
 
 
 @wrong(
@@ -205,6 +228,11 @@ def product_reversed(left, right):
 )
 def product_left(left, right):
     return np.zeros(left)
+
+
+@also("product-left", "scores_of_sizes")
+def shape_of_the_queries(T, d_model, n_heads):
+    return np.zeros((n_heads, T, d_model // n_heads))
 
 
 belief(

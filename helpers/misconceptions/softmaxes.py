@@ -26,6 +26,12 @@ def value_of_the_best(weights, values):
     return values[weights.argmax()]
 
 
+@also("lookup", "average_of_heads")
+def best_key_of_each_head(queries, keys):
+    best = (queries @ keys.swapaxes(-2, -1)).argmax(axis=-1)
+    return np.eye(keys.shape[-2])[best].mean(axis=0)
+
+
 @wrong(
     "uniform",
     "softmax",
