@@ -396,7 +396,9 @@ def test_what_was_sure_and_wrong_comes_back_on_fresh_numbers_until_right(page: P
     }
     assert overview.due([*lines(tmp_path), line]) == []
     wrong = line | {"answer": ["0.9", "0.1", "0.0", "0.0"]}
-    assert overview.due([*lines(tmp_path), wrong])[0].variant == "fresh-2"
+    assert overview.due([*lines(tmp_path), wrong]) == [], "wrong again waits for a day"
+    a_day_on = datetime.now(UTC) + timedelta(days=1, seconds=1)
+    assert overview.due([*lines(tmp_path), wrong], now=a_day_on)[0].variant == "fresh-2"
 
 
 def test_a_day_makes_it_due_as_well(page: Page, tmp_path: Path) -> None:

@@ -8,12 +8,24 @@ from typing import Any
 
 from .. import questions
 from ..questions import Question
-from . import answers, render
+from . import answers, own, render
 from .answers import NotCommitted
 from .kernel import Slot, session
 from .record import make_line
 
-__all__ = ["compare", "diagnose", "predict", "progress", "revisit", "show"]
+__all__ = [
+    "before_and_after",
+    "compare",
+    "diagnose",
+    "numbers",
+    "picture",
+    "predict",
+    "progress",
+    "revisit",
+    "show",
+]
+
+MOST_AGAIN = 5  # questions asked again at a time
 
 _UNANSWERED = object()
 WAITING = "The run’s own result appears here once you commit. Running the cell again does not reveal it."
@@ -40,7 +52,7 @@ def predict(question_id: str, answer: Any = _UNANSWERED, because: str = "", sure
     answer is a further line of the record.
     """
     try:
-        question = questions.get(question_id)
+        question = _mine(question_id)
     except ValueError as error:
         _say(str(error))
         return
@@ -56,8 +68,24 @@ def diagnose(question_id: str, answer: Any) -> str | None:
     >>> diagnose("01-weights", [1.0, 0.0])
     'lookup'
     """
-    question = questions.get(question_id)
+    question = _mine(question_id)
     return answers.diagnose(question, answers.read(question, answer)).misconception
+
+
+def numbers(question_id: str) -> tuple[Any, ...]:
+    """Return the numbers that a question's card shows to this learner, as arrays: ``Q, K = numbers("10-…")``.
+
+    In a notebook that asks each learner with other numbers, they follow from the record: the time of its first
+    line decides, and once something is committed there, what was asked. So they are the same after a restart.
+    An empty record gives the numbers of the answer key; ``QUESTION_NUMBERS=autumn`` in the environment, set
+    before the first prediction there, gives a whole class the same other ones.
+    """
+    return own.numbers(_mine(question_id))
+
+
+def _mine(question_id: str) -> Question:
+    """The question on this learner's numbers."""
+    return own.of(questions.get(question_id), session().record.lines())
 
 
 def compare(question_id: str, value: Any = None) -> None:
@@ -66,7 +94,7 @@ def compare(question_id: str, value: Any = None) -> None:
     ``value`` is the asked part or the whole result of the run (for a question with two runs, the pair).
     """
     try:
-        question = questions.get(question_id)
+        question = _mine(question_id)
     except ValueError as error:
         _say(str(error))
         return
@@ -115,16 +143,29 @@ def progress() -> None:
     now.watch("*", lambda: (overview.progress(now.record.lines()), {}))
 
 
-def revisit() -> None:
-    """Ask again, with other numbers, what you were sure of and got wrong, once it is due."""
+def picture() -> None:
+    """Show the learner's own picture: over time, sure against right, misconceptions, and where to look again."""
     from . import overview
 
-    due = overview.due(session().record.lines())
-    if not due:
-        _say(
-            "Nothing is due. Much of what you are sure of and get wrong comes back here later, with other numbers."
-        )
-    for question in due:
+    now = session()
+    now.watch("*", lambda: (overview.picture(now.record.lines()), {}))
+
+
+def before_and_after() -> None:
+    """Show the pre-test beside its twin, with its answers, once all of the twin is committed."""
+    from . import twins
+
+    now = session()
+    now.watch("*", lambda: (twins.beside(now.record.lines(), now.explanations_held), {}))
+
+
+def revisit() -> None:
+    """Ask again, with other numbers, what you were sure of and got wrong, once it is due; say when the rest is."""
+    from . import overview
+
+    now = session()
+    now.watch("*", lambda: (render.waiting(None, overview.agenda(now.record.lines())), {}))
+    for question in overview.due(now.record.lines())[:MOST_AGAIN]:
         _Card(question).show()
         _compare_fresh(question)
 
@@ -152,7 +193,7 @@ def _latest(lines: list[dict], question: Question) -> dict | None:
 
 def _safely(question: Question, line: dict, value: Any, held: bool) -> render.Bundle:
     """Draw a comparison; a value that cannot be compared is said in a sentence rather than raised at the learner."""
-    comes_back = bool(question.fresh) and question.variant == "base"
+    comes_back = bool(question.fresh) and not own.is_again(line)
     try:
         return render.comparison(question, line, value, held, comes_back)
     except (ValueError, TypeError, IndexError) as error:
