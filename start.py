@@ -29,6 +29,11 @@ UNFINISHED = VENV / "unfinished"  # there while pip works: still there later mea
 SOURCE = ROOT / "notebooks"
 COPIES = ROOT / "my_notebooks"
 COPIED = COPIES / ".copied.json"  # digest of each notebook when it was copied
+FIRST_TIME = {
+    "requirements.txt": "a minute or two, 450 MB",
+    "requirements-dev.txt": "a minute or two, 650 MB",
+    "requirements-frameworks.txt": "several minutes, 2 to 6 GB",
+}
 
 
 def main(arguments):
@@ -92,10 +97,7 @@ def install(files, exact=False):
     installed = read_json(STAMP)
     if all(installed.get(name) == digest for name, digest in wanted.items()):
         return
-    much = (
-        "several minutes, 2 to 6 GB" if "requirements-frameworks.txt" in files else "a minute or two, 450 MB"
-    )
-    print(f"Installing {', '.join(files)} (the first time {much}).", flush=True)
+    print(f"Installing {', '.join(files)} (the first time {FIRST_TIME[files[-1]]}).", flush=True)
     options = [f"--requirement={name}" for name in files] + [f"--constraint={name}" for name in constraints]
     UNFINISHED.touch()
     process = start("-m", "pip", "install", "--quiet", "--quiet", "--disable-pip-version-check", *options)
