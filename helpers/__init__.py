@@ -14,6 +14,7 @@ _WHERE = {
     "diagnose": "predictions",
     "check": "exercises",
     "hint": "exercises",
+    "solution": "exercises",
 }
 _MODULES = ("attention", "environment", "figures", "misconceptions", "patterns")
 

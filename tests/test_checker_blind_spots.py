@@ -370,10 +370,6 @@ def torch_functions():
 
     return torch, {
         "right": (right, None),
-        "library": (
-            lambda Q, K, V: torch.nn.functional.scaled_dot_product_attention(Q, K, V, is_causal=True),
-            None,
-        ),
         "no scale": (lambda Q, K, V: causal(Q @ K.T).softmax(-1) @ V, "scale-missing"),
         "wrong axis": (lambda Q, K, V: causal(Q @ K.T / Q.shape[-1] ** 0.5).softmax(0) @ V, "axis"),
         "no mask": (lambda Q, K, V: (Q @ K.T / Q.shape[-1] ** 0.5).softmax(-1) @ V, "mask-ignored"),

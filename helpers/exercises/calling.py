@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import linecache
+import site
 import sys
 import sysconfig
-import time
+import threading
 import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 PRINTED = 400  # characters kept of what a function prints
-LINES = 1000  # that run before a call can count as endless: a library that starts slowly runs none of them
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+AGAIN = 0.005  # seconds from one look at a call that is overdue to the next
+NOT_THE_LEARNERS = tuple(
+    {
+        "<frozen",
+        str(Path(__file__).parent),
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        *site.getsitepackages(),
+        site.getusersitepackages(),
+    }
+)
 
 
 class _TimeUp(BaseException):
@@ -59,45 +70,79 @@ def call(function: Callable[..., Any], args: tuple, options: dict[str, Any], sec
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        try:
-            with _deadline(seconds):
-                outcome.value = function(*args, **options)
-        except _TimeUp as up:
+        deadline = _Deadline(seconds)
+        value, error = _within(deadline, function, args, options)
+        if deadline.place:  # also where the function swallowed what was to stop it, and came back
             outcome.stopped = True
             outcome.error = (
-                f"It had not come back after {seconds:g} seconds, at {up}. Does a loop there never end?"
+                f"It had not come back after {seconds:g} seconds, at {deadline.place}. "
+                "Does a loop there never end?"
             )
-        except KeyboardInterrupt:
+        elif isinstance(error, KeyboardInterrupt):
             outcome.stopped, outcome.error = True, "You stopped it before it came back."
-        except BaseException as error:
+        elif error is not None:
             outcome.error = _in_words(error, function)
+        else:
+            outcome.value = value
     outcome.printed = stream.kept()
     if caught:
         outcome.warned = f"{caught[0].category.__name__}: {caught[0].message}"
     return outcome
 
 
-@contextlib.contextmanager
-def _deadline(seconds: float):
-    """Stop Python code of the learner's own that runs on, in this thread and on every system."""
-    end, lines = time.monotonic() + seconds, 0
+class _Deadline:
+    """Stops Python code of the learner's own that runs on, on every system.
 
-    def each_call(frame, event, arg):
-        return None if frame.f_code.co_filename.startswith(("<frozen", *_LIBRARIES)) else each_line
+    A second thread looks, from the deadline on, where the call is, and raises in it whenever that is in the
+    learner's own lines, from the second time on: a library that starts slowly is left alone, a loop that
+    swallows every exception is asked again. (A trace function would not do: it does not see
+    ``while True: pass``, and is gone once it raised.)
+    """
 
-    def each_line(frame, event, arg):
-        nonlocal lines
-        lines += 1
-        if lines > LINES and time.monotonic() > end:
-            raise _TimeUp(_place(frame.f_code.co_filename, frame.f_lineno))
-        return each_line
+    def __init__(self, seconds: float):
+        self.place = ""  # where the call was when time was up
+        self._seconds = seconds
+        self._caller = threading.get_ident()
+        self._over = threading.Event()
+        self._watch = threading.Thread(target=self._look, daemon=True)
+        self._watch.start()
 
-    before = sys.gettrace()
-    sys.settrace(each_call)
+    def close(self) -> None:
+        self._over.set()
+        self._watch.join()
+
+    def _look(self) -> None:
+        seen, wait = 0, self._seconds
+        while not self._over.wait(wait):
+            wait = AGAIN
+            frame = sys._current_frames().get(self._caller)
+            if frame is None or frame.f_code.co_filename.startswith(NOT_THE_LEARNERS):
+                continue
+            seen += 1
+            if seen == 1:
+                continue
+            self.place = self.place or _place(frame.f_code.co_filename, frame.f_lineno)
+            self._raise(ctypes.py_object(_TimeUp))
+        self._raise(None)  # takes back one that has not arrived
+
+    def _raise(self, kind: Any) -> None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._caller), kind)
+
+
+def _within(
+    deadline: _Deadline, function: Callable[..., Any], args: tuple, options: dict[str, Any]
+) -> tuple[Any, BaseException | None]:
+    """What came back, and what was raised."""
     try:
-        yield
-    finally:
-        sys.settrace(before)
+        try:
+            value, error = function(*args, **options), None
+        except BaseException as raised:
+            value, error = None, raised
+        deadline.close()
+    except _TimeUp as late:  # one may still be on its way when the call is left
+        value, error = None, late
+        deadline.close()
+    return value, error
 
 
 def _place(filename: str, line: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ WEIGHTS = (
     "weights_beside_values",
 )
 OUTPUTS = ("attention", "attention_row", "causal_attention")
+CAUSAL = ("causal_attention",)
 
 
 @dataclass
@@ -93,10 +95,18 @@ def _fault_of_form(trial: Trial, framework: Framework) -> str | None:
     if value is None:
         return "Nothing came back. Does the function end in a return?"
     numbers = (int, float, np.number) if right.ndim == 0 else ()
+    if inspect.isgenerator(value):
+        return "A generator came back, and none of its lines has run: write return where yield is."
+    if inspect.iscoroutine(value):
+        value.close()
+        return "A coroutine came back, and none of its lines has run: leave out the async before def."
     if not isinstance(value, (framework.array, *numbers)) or isinstance(value, np.ma.MaskedArray):
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
         return f"What came back is of type {kind}; expected an array of {framework.name}."
-    value = np.array(framework.take(value))  # a copy: the next call may write on it
+    try:
+        value = np.array(framework.take(value))  # a copy: the next call may write on it
+    except Exception as error:  # bfloat16 or sparse, say
+        return f"What came back cannot be read as numbers ({error}); expected float32 or wider."
     if value.dtype.kind not in "bfiu":
         return f"The dtype is {value.dtype}; expected {'bool' if right.dtype == bool else 'float'}."
     trial.value = value
@@ -244,17 +254,83 @@ def _alike(value: Any, other: Any, trial: Trial) -> bool:
     )
 
 
+def leak(
+    function: Callable[..., Any], case: Case, framework: Framework, seconds: float
+) -> tuple[str | None, tuple[str, ...]]:
+    """Find an earlier output that depends on a later key or value: by changing these, and by the gradient.
+
+    Returns
+    -------
+    str or None
+        What depends on what; None where nothing does.
+    tuple of str
+        Remarks, where there is no gradient to look at.
+    """
+    case = _narrowed(case, framework)
+    Q, K, V = case.args.values()
+    before = _output(function, (Q, K, V), framework, seconds)
+    for j in range(1, len(K)):
+        later = [array.copy() for array in (K, V)]
+        later[0][j:], later[1][j:] = -K[j:] + 1, 1e6
+        after = _output(function, (Q, *later), framework, seconds)
+        if before is None or after is None:
+            return None, ()
+        moved = _differs(after[:j], before[:j], 64 * np.finfo(before.dtype).eps)
+        if moved.any():
+            return _depends(int(np.argwhere(moved)[0][0]), j, "when these were changed, it moved"), ()
+    return _leak_of_gradient(function, (Q, K, V), framework, seconds)
+
+
+def _leak_of_gradient(function, arrays, framework, seconds) -> tuple[str | None, tuple[str, ...]]:
+    if framework.gradients is None:
+        return None, ()
+    given = tuple(map(framework.give, arrays))
+    outcome = call(lambda: framework.gradients(function, given), (), {}, seconds)
+    if outcome.error or outcome.value is None:
+        said = f" ({outcome.error})" if outcome.error else ""
+        return None, (
+            f"One thing more: no gradient comes through from the output to K and V, so a model could not learn. "
+            f"Stay with operations of {framework.name} from end to end.{said}",
+        )
+    for by in outcome.value:
+        for i, j, _ in np.argwhere(by != 0):
+            if j > i and np.isfinite(by[i, j]).all():
+                return _depends(i, j, "by the gradient it depends on them"), ()
+    if not all(np.isfinite(by).all() for by in outcome.value):
+        return None, ("One thing more: the output is right, but its gradient is not a finite number.",)
+    return None, ()
+
+
+def _depends(i: int, j: int, how: str) -> str:
+    return f"Output row {i} does not depend on key and value {j}, which come later; {how}."
+
+
+def _output(function, arrays, framework, seconds) -> np.ndarray | None:
+    """What the function returned, or None where that is not of the shape of V."""
+    value = call(function, tuple(map(framework.give, arrays)), {}, seconds).value
+    if not isinstance(value, framework.array) or tuple(value.shape) != arrays[-1].shape:
+        return None
+    try:
+        value = np.array(framework.take(value))
+    except Exception:  # said already, of the value itself
+        return None
+    return value if value.dtype.kind == "f" else None
+
+
 def device_note(
     function: Callable[..., Any], case: Case, framework: Framework, seconds: float
 ) -> tuple[str, ...]:
-    """Remark on a mask that stays on the CPU while the scores are on another device."""
+    """Remark on a mask, or a result, that is on the CPU while the inputs are on another device."""
     if framework.elsewhere is None:
         return ()
     args = tuple(framework.elsewhere(value) for value in case.args.values())
-    error = call(function, args, case.options, seconds).error
-    if error is None or "is not on the expected device" not in error:
-        return ()
-    return (
-        "One thing more: the mask is made on the CPU, so on a GPU this would stop. "
-        "torch.ones_like(scores, dtype=torch.bool) makes one where the scores are.",
-    )
+    outcome = call(function, args, case.options, seconds)
+    if outcome.error and "is not on the expected device" in outcome.error:
+        return (
+            "One thing more: the mask is made on the CPU, so on a GPU this would stop. "
+            "torch.ones_like(scores, dtype=torch.bool) makes one where the scores are.",
+        )
+    device = getattr(outcome.value, "device", args[0].device)
+    if device != args[0].device:
+        return (f"One thing more: whatever the device of the inputs, the result comes back on {device}.",)
+    return ()

@@ -11,6 +11,7 @@ import numpy as np
 from ..misconceptions import CATALOGUE
 from . import frameworks, judging
 from .cases import Case
+from .ready_made import owner
 from .report import Result
 
 
@@ -32,9 +33,14 @@ def judge(
             return not_started(title, function)
     wrong = [trial for trial in trials if trial.changed or trial.fault]
     notes = _notes(trials, right=not wrong)
-    if not wrong:
-        notes += judging.device_note(function, cases[0], library, seconds)
+    leak, remarks = None, ()
+    if task in judging.CAUSAL and not trials[-1].outcome.stopped:
+        leak, remarks = judging.leak(function, _largest(cases), library, seconds)
+    if not wrong and not leak:
+        notes += (*remarks, *judging.device_note(function, cases[0], library, seconds))
         return Result(True, f"Right, on all {len(cases)} inputs", score=1.0, exercise=title, notes=notes)
+    if not wrong:
+        return _leaks(title, function, _largest(cases), leak, len(cases), notes)
     score = 1 - (len(wrong) + len(cases) - len(trials)) / len(cases)
     changed = next((trial for trial in wrong if trial.changed), None)
     first = changed or wrong[0]
@@ -53,12 +59,40 @@ def judge(
         score,
         title,
         rows=tuple(rows),
-        said=() if entry else (_advice(first, task),),
+        said=() if entry else (*([leak] if leak else []), _advice(first, task)),
         lines=tuple(entry.lines(task)) if entry else (),
         whole=entry is not None and task in entry.programs,
         why=entry.why if entry else "",
         notes=notes,
     )
+
+
+def _largest(cases: Sequence[Case]) -> Case:
+    """The tame case with the most positions."""
+    return max((case for case in cases if case.size == 1), key=lambda case: len(case.args["Q"]))
+
+
+def _leaks(
+    title: str, function: Callable[..., Any], case: Case, leak: str, n_cases: int, notes: tuple[str, ...]
+) -> Result:
+    """The numbers are right, and yet a later position reaches an earlier output."""
+    return Result(
+        False,
+        "Not yet: a later position reaches an earlier output",
+        score=n_cases / (n_cases + 1),
+        exercise=title,
+        rows=(("your call", _call_text(function, case)), ("what holds", leak)),
+        said=(
+            "The numbers agree all the same: look for a sum, a mean or a maximum that runs over all keys.",
+        ),
+        notes=notes,
+    )
+
+
+def ready_made(title: str, what: str) -> Result:
+    """Say that a function was imported, and not written."""
+    said = f"{what}. Write the steps yourself and hand in that function."
+    return Result(None, "That one is ready-made", exercise=title, said=(said,))
 
 
 def not_judged(id: str, function: Any) -> Result | None:
@@ -70,16 +104,13 @@ def not_judged(id: str, function: Any) -> Result | None:
         kind = type(function).__name__
         said = f"Hand in the function by its name alone, without parentheses behind it; this is a {kind}."
         return Result(None, "That is a result, not a function", exercise=id, said=(said,))
-    library = frameworks.owner(function)
-    if library:
-        said = f"This function comes from {library}. Write the steps yourself and hand in that function."
-        return Result(None, "That one is ready-made", exercise=id, said=(said,))
-    return None
+    library = owner(function)
+    return ready_made(id, f"This function comes from {library}") if library else None
 
 
 def not_started(id: str, function: Any) -> Result:
     """Say that the function is still a stub."""
-    name = getattr(function, "__name__", "the function")
+    name = getattr(function, "__name__", "the function").replace("<lambda>", "the lambda")
     said = (
         f'Put your own lines in place of the ... in {name} and run this again. hint("{id}") helps to begin.'
     )
