@@ -229,12 +229,13 @@ def head_weights() -> list[Case]:
 
 def split_heads() -> list[Case]:
     small, X, batch = _draw(37, (2, 4), (3, 8), (2, 5, 12))
-    return [Case({"X": small, "n_heads": 2}), Case({"X": X, "n_heads": 2}), Case({"X": batch, "n_heads": 3})]
+    calls = [(small, 2), (X, 2), (X, 1), (batch, 3)]
+    return [Case({"X": X, "n_heads": n_heads}) for X, n_heads in calls]
 
 
 def merge_heads() -> list[Case]:
-    small, H, batch = _draw(41, (2, 2, 1), (2, 3, 4), (2, 3, 5, 4))
-    return [Case({"H": small}), Case({"H": H}), Case({"H": batch})]
+    small, H, one, batch = _draw(41, (2, 2, 1), (2, 3, 4), (1, 3, 4), (2, 3, 5, 4))
+    return [Case({"H": H}) for H in (small, H, one, batch)]
 
 
 def multi_head_attention() -> list[Case]:

@@ -94,5 +94,43 @@ EXERCISES: dict[str, Exercise] = {
             ),
             ("numpy", "torch", "jax"),
         ),
+        Exercise(
+            "07-split-heads",
+            "Cut the features into heads",
+            "split_heads",
+            (
+                "Take one row of X and no head is torn: its features, in blocks of d_head, are the heads' parts. "
+                "Which shape has X when only this last axis is cut in two?",
+                "Reshape to (..., T, n_heads, d_head): that cuts each row and mixes nothing. Then the head axis "
+                "has to come before the positions.",
+                "X.reshape(*X.shape[:-1], n_heads, -1) cuts the last axis. Then exchange the axes -3 and -2 with "
+                "swapaxes: counted from the end, they are the same with and without axes in front.",
+            ),
+        ),
+        Exercise(
+            "07-merge-heads",
+            "Put the heads side by side again",
+            "merge_heads",
+            (
+                "It is the cut run backwards. Which of its two steps has to be undone first?",
+                "First bring the heads behind the positions, so that the parts of one position lie together. "
+                "Only then may a reshape make one axis of the last two.",
+                "H.swapaxes(-3, -2) gives (..., T, n_heads, d_head). Keep all its axes but the last two in the "
+                "reshape, and let -1 stand for n_heads times d_head.",
+            ),
+        ),
+        Exercise(
+            "07-multi-head",
+            "Attention with several heads",
+            "multi_head_attention",
+            (
+                "Five steps: three projections; the cut; attention in all heads at once; the join; W_O.",
+                "Once cut, the steps are those of one head, on the last two axes: K.swapaxes(-2, -1) in the place "
+                "of K.T. Which width stands under the root now?",
+                "Cut X @ W_Q, X @ W_K and X @ W_V. Divide Q @ K.swapaxes(-2, -1) by the square root of "
+                "Q.shape[-1], put -np.inf where allowed is False, take the softmax over the last axis, multiply "
+                "by V. Join the heads and multiply by W_O.",
+            ),
+        ),
     )
 }

@@ -62,6 +62,27 @@ def my_causal_attention_in_jax(Q, K, V):
     return jax.nn.softmax(scores, axis=-1) @ V
 
 
+def my_split_heads(X, n_heads):
+    cut = X.reshape(*X.shape[:-1], n_heads, -1)  # (..., T, n_heads, d_head)
+    return cut.swapaxes(-3, -2)
+
+
+def my_merge_heads(H):
+    side_by_side = H.swapaxes(-3, -2)  # (..., T, n_heads, d_head)
+    return side_by_side.reshape(*side_by_side.shape[:-2], -1)
+
+
+def my_multi_head(X, W_Q, W_K, W_V, W_O, n_heads, allowed):
+    cut = [Y.reshape(*Y.shape[:-1], n_heads, -1) for Y in (X @ W_Q, X @ W_K, X @ W_V)]
+    Q, K, V = [Y.swapaxes(-3, -2) for Y in cut]  # (..., n_heads, T, d_head)
+    scores = Q @ K.swapaxes(-2, -1) / Q.shape[-1] ** 0.5  # (..., n_heads, T, T)
+    scores = np.where(allowed, scores, -np.inf)
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    heads = exps / exps.sum(axis=-1, keepdims=True) @ V
+    joined = heads.swapaxes(-3, -2).reshape(*X.shape[:-1], -1)
+    return joined @ W_O
+
+
 SOLUTIONS: dict[str, str] = {
     id: inspect.getsource(function)
     for id, function in {
@@ -72,5 +93,8 @@ SOLUTIONS: dict[str, str] = {
         "06-causal-attention": my_causal_attention,
         "06-causal-attention-torch": my_causal_attention_in_torch,
         "06-causal-attention-jax": my_causal_attention_in_jax,
+        "07-split-heads": my_split_heads,
+        "07-merge-heads": my_merge_heads,
+        "07-multi-head": my_multi_head,
     }.items()
 }
