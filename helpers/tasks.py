@@ -55,6 +55,78 @@ def attention_row(q, K, V):
     return attention.attention(np.asarray(q)[None], K, V)[0]
 
 
+def full_attention(Q, K, V):
+    """Attention where every query may read every key: (n_q, d_k), (n_k, d_k), (n_k, d_v) -> (n_q, d_v)."""
+    return attention.attention(Q, K, V)
+
+
+def _drawn(seed, count, size):
+    """Square weight matrices, drawn as the notebooks draw them."""
+    return np.random.default_rng(seed).normal(size=(count, size, size))
+
+
+def each_alone(X, seed=0):
+    """A network of two layers that takes each row of X by itself."""
+    W_1, W_2 = _drawn(seed, 2, np.shape(X)[-1])
+    return np.maximum(np.asarray(X) @ W_1, 0) @ W_2
+
+
+def self_attention(X, seed=0):
+    """Attention without positions or a mask: queries, keys and values are made of the rows of X."""
+    return attention.attention(*(np.asarray(X) @ W for W in _drawn(seed, 3, np.shape(X)[-1])))
+
+
+def changed_rows(X, X_after):
+    """How many rows of Q, of K and of V differ between two inputs."""
+    changed = [
+        np.any(np.asarray(X) @ W != np.asarray(X_after) @ W, axis=-1) for W in _drawn(0, 3, np.shape(X)[-1])
+    ]
+    return np.sum(changed, axis=-1)
+
+
+def projection_of_sizes(T, d_model, d_k):
+    """X @ W, where only the sizes matter."""
+    return np.zeros((T, d_model)) @ np.zeros((d_model, d_k))
+
+
+def sizes_of_attention(n_q, n_k, d_model, d_k, d_v):
+    """Shapes of the weights and of the output, a row each."""
+    weights = np.zeros((n_q, d_k)) @ np.zeros((n_k, d_k)).T
+    return np.array([weights.shape, (weights @ np.zeros((n_k, d_v))).shape])
+
+
+def readings(A, values):
+    """What each position reads, from weights (n_q, n_k) and a value for each key."""
+    return np.asarray(A) @ np.asarray(values)
+
+
+def dot_variance(sizes):
+    """Variance of q · k for these d_k; features independent, of mean 0 and variance 1."""
+    return np.asarray(sizes, dtype=float)
+
+
+def scaled_variance(sizes):
+    """The same after the division by √d_k."""
+    return dot_variance(sizes) / np.sqrt(sizes) ** 2
+
+
+def aligned_scores(sizes):
+    """Scores of a key that equals its query, for these d_k; every feature is 1 or -1."""
+    return np.array([np.ones(int(d_k)) @ np.ones(int(d_k)) / d_k**0.5 for d_k in sizes])
+
+
+def own_slopes(weights):
+    """Growth of a weight with its own score: the derivative, for each weight by itself."""
+    weights = np.asarray(weights)
+    return weights * (1 - weights)
+
+
+def softmax_slopes(weights):
+    """Derivatives of one row of weights: in row j, what a nudge of score j does to each of them."""
+    weights = np.asarray(weights)
+    return np.diag(weights) - np.outer(weights, weights)
+
+
 def weights_beside_values(Q, K, V, allowed=None):
     """Weights where values are at hand as well: they take no part."""
     return attention.attention_weights(Q, K, allowed)
@@ -134,6 +206,18 @@ TASKS: dict[str, Task] = {
         "masked_weights": masked_weights,
         "attention_row": attention_row,
         "weights_beside_values": weights_beside_values,
+        "full_attention": full_attention,
+        "each_alone": each_alone,
+        "self_attention": self_attention,
+        "changed_rows": changed_rows,
+        "projection_of_sizes": projection_of_sizes,
+        "sizes_of_attention": sizes_of_attention,
+        "readings": readings,
+        "dot_variance": dot_variance,
+        "scaled_variance": scaled_variance,
+        "aligned_scores": aligned_scores,
+        "own_slopes": own_slopes,
+        "softmax_slopes": softmax_slopes,
         "head_weights": head_weights,
         "head_width": lambda d_model, n_heads: d_model // n_heads,
         "head_scale": lambda d_model, n_heads: (d_model / n_heads) ** 0.5,

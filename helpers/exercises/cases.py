@@ -110,6 +110,7 @@ def scores() -> list[Case]:
         Case({"Q": np.array([[1.0, 0.0]]), "K": np.eye(2)}),
         Case({"Q": square, "K": keys}),
         Case({"Q": Q, "K": K}),
+        _single(Case({"Q": Q, "K": K})),
     ]
 
 
@@ -193,6 +194,32 @@ def causal_attention() -> list[Case]:
     cases = [Case({"Q": Q, "K": K, "V": _values(*K.shape)}, size=size) for Q, K, size in _squares()]
     example = Case({"Q": worked, "K": worked.copy(), "V": np.array([[10.0], [20.0]])})
     return [example, *cases, _single(cases[-1])]
+
+
+def full_attention() -> list[Case]:
+    """Sizes are (n_q, d_k, n_k, d_v)."""
+    sizes = ((2, 3, 4, 5), (3, 2, 5, 4), (4, 2, 4, 3), (3, 4, 1, 2))
+    names = ("Q", "K", "V")
+    drawn = [_draw(sum(one) + one[1], *_query_key_value(*one)) for one in sizes]
+    cases = [Case(dict(zip(names, arrays, strict=True))) for arrays in drawn]
+    V = np.array([[1.0, 2.0, -1.0], [4.0, 0.0, 3.0]])
+    large = Case({"Q": np.array([[1.0], [0.5]]), "K": np.array([[1000.0], [999.0]]), "V": V}, size=1000)
+    return [*cases, large, _single(cases[1])]
+
+
+def _query_key_value(n_q: int, d_k: int, n_k: int, d_v: int) -> tuple[tuple[int, int], ...]:
+    return (n_q, d_k), (n_k, d_k), (n_k, d_v)
+
+
+def softmax_slopes() -> list[Case]:
+    rows = [[0.6, 0.4], [0.5, 0.3, 0.2], [1.0], [0.1, 0.2, 0.3, 0.4], [0.97, 0.02, 0.01]]
+    cases = [Case({"weights": np.array(row)}) for row in rows]
+    return [*cases, _single(cases[1])]
+
+
+def _texts() -> list[np.ndarray]:
+    """Rows of X, each once with a token for each row and once uneven."""
+    return [np.eye(5)[[0, 1, 2, 3]], *_draw(53, (3, 4), (5, 3))]
 
 
 def attention_row() -> list[Case]:
@@ -330,6 +357,23 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "attention_weights": attention_weights,
     "attention_row": attention_row,
     "attention": attention,
+    "full_attention": full_attention,
+    "each_alone": lambda: [Case({"X": X}) for X in _texts()],
+    "self_attention": lambda: [Case({"X": X}) for X in _texts()],
+    "changed_rows": _plain({"X": np.eye(5)[[0, 1, 2, 3]], "X_after": np.eye(5)[[0, 4, 2, 3]]}),
+    "projection_of_sizes": _plain({"T": 4, "d_model": 5, "d_k": 3}),
+    "sizes_of_attention": _plain({"n_q": 6, "n_k": 4, "d_model": 5, "d_k": 3, "d_v": 2}),
+    "readings": _plain(
+        {
+            "A": np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.1, 0.2, 0.7]]),
+            "values": np.array([10.0, 0.0, 3.0]),
+        }
+    ),
+    "dot_variance": _plain({"sizes": np.array([4.0, 16.0, 64.0])}),
+    "scaled_variance": _plain({"sizes": np.array([4.0, 16.0, 64.0])}),
+    "aligned_scores": _plain({"sizes": np.array([4.0, 16.0, 64.0])}),
+    "own_slopes": _plain({"weights": np.array([0.9, 0.99])}),
+    "softmax_slopes": softmax_slopes,
     "causal_attention": causal_attention,
     "causal_pattern": causal_pattern,
     "pattern": patterns_to_read,

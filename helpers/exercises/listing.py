@@ -60,6 +60,41 @@ EXERCISES: dict[str, Exercise] = {
             ),
         ),
         Exercise(
+            "02-scores",
+            "The scores of all queries with all keys",
+            "scores",
+            (
+                "Row i, column j belongs to query i and key j. One product has all these dot products at once.",
+                "The keys lie in the rows of K, so K has to be turned: (n_q, d_k) @ (d_k, n_k). Which size is the "
+                "divisor made of?",
+                "Q.shape[-1] is d_k. Divide the whole product by its square root; ** 0.5 leaves float32 as it is.",
+            ),
+        ),
+        Exercise(
+            "02-attention",
+            "Attention over all keys",
+            "full_attention",
+            (
+                "Three steps: scores, as before; a softmax in each row; then the sums of values.",
+                "A row of scores runs along the last axis, so maximum and sum are taken there, with keepdims=True.",
+                "Once the weights are (n_q, n_k), one product with V, which is (n_k, d_v), sums the values for every "
+                "query at once.",
+            ),
+        ),
+        Exercise(
+            "03-softmax-slopes",
+            "The slopes of a row of weights",
+            "softmax_slopes",
+            (
+                "Write a weight as its exponential divided by the sum. A nudge of score j changes the sum, and "
+                "one of the exponentials.",
+                "Off the diagonal only the sum changes: weight i falls by weight i times weight j. On the diagonal the "
+                "exponential grows as well, which adds the weight itself.",
+                "np.outer gives all products of two weights, np.diag puts the weights on a diagonal: one minus the "
+                "other.",
+            ),
+        ),
+        Exercise(
             "04-causal-pattern",
             "Who may read whom under a causal mask",
             "causal_pattern",

@@ -29,6 +29,21 @@ def my_attention_row(q, K, V):
     return weights @ V  # (n_k,) @ (n_k, d_v) -> (d_v,)
 
 
+def my_scores(Q, K):
+    return Q @ K.T / Q.shape[-1] ** 0.5  # (n_q, d_k) @ (d_k, n_k) -> (n_q, n_k)
+
+
+def my_attention(Q, K, V):
+    scores = Q @ K.T / Q.shape[-1] ** 0.5
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = exps / exps.sum(axis=-1, keepdims=True)
+    return weights @ V  # (n_q, n_k) @ (n_k, d_v) -> (n_q, d_v)
+
+
+def my_slopes(weights):
+    return np.diag(weights) - np.outer(weights, weights)
+
+
 def my_causal_pattern(n):
     return np.tril(np.ones((n, n), dtype=bool))
 
@@ -88,6 +103,9 @@ SOLUTIONS: dict[str, str] = {
     for id, function in {
         "01-softmax": my_softmax,
         "01-attention-row": my_attention_row,
+        "02-scores": my_scores,
+        "02-attention": my_attention,
+        "03-softmax-slopes": my_slopes,
         "04-causal-pattern": my_causal_pattern,
         "04-masked-weights": my_masked_weights,
         "06-causal-attention": my_causal_attention,

@@ -34,6 +34,7 @@ MASKS = {
     id for id, entry in CATALOGUE.items() if entry.task in ("masked_weights", "pattern", "causal_pattern")
 }
 LEFT_OUT = {
+    "full_attention": {*TEMPERATURE, *EMPTY, *MASKS},
     "attention_row": {*TEMPERATURE, *EMPTY, *MASKS, "swap-qk", "heat-swap", "heat-offset", "softmax-whole"},
     # mask-on-queries is mask-past there, and row 0 is a single 1, so that colours need no stretching
     "causal_attention": {*TEMPERATURE, *EMPTY, "mask-on-queries", "padrows", "heat-scale"},
@@ -95,6 +96,7 @@ LIFTS: dict[str, dict[str, Callable[[Program], Program]]] = {
             lambda Q, K, V, allowed, temperature: read(wrong(Q, K, allowed, temperature=temperature), V)
         )
     },
+    "full_attention": {"attention": lambda wrong: lambda Q, K, V: wrong(Q, K, V)},
     "attention_row": {"attention": lambda wrong: lambda q, K, V: wrong(q[None], K, V)[0]},
     "causal_attention": {"attention": lambda wrong: lambda Q, K, V: wrong(Q, K, V, patterns.causal(len(Q)))},
     "split_of_sizes": {
