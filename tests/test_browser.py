@@ -111,7 +111,7 @@ def test_a_learner_predicts_runs_restarts_and_comes_back(lab: SimpleNamespace) -
     tab_to(page, "button")
     page.keyboard.press("Enter")
     card.get_by_text("committed, a guess").wait_for(timeout=SECONDS)
-    assert page.evaluate("() => document.activeElement.textContent") == "Change my mind"
+    page.wait_for_function("() => document.activeElement.textContent === 'Change my mind'", timeout=SECONDS)
 
     record = [
         json.loads(line)
@@ -168,7 +168,7 @@ def test_the_same_file_untrusted_still_shows_the_comparison(lab: SimpleNamespace
     )
     assert not trusted
     shown = notebook.page.locator(".jp-OutputArea-output table:visible", has_text="run")
-    assert shown.count() >= 3
+    shown.nth(2).wait_for(timeout=SECONDS)  # three were committed
     assert notebook.page.locator(".jp-OutputArea-output svg:visible").count() == 0
 
 
