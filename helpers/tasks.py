@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import attention, patterns
+from . import attention, conventions, patterns
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,12 @@ def scores_of_sizes(T, d_model, n_heads):
     return heads @ heads.swapaxes(-2, -1)
 
 
+def cross_weights_of_sizes(n_q, n_k, d_model, n_heads):
+    """Weights of all heads in cross-attention, where only the sizes matter: (n_heads, n_q, n_k)."""
+    queries, keys = (np.zeros((n_heads, n, d_model // n_heads)) for n in (n_q, n_k))
+    return attention.attention_weights(queries, keys)
+
+
 def reshape_alone(X, n_heads):
     """What a reshape to the shape of the heads does: (T, d_model) -> (n_heads, T, d_head), no axes swapped."""
     T, d_model = np.shape(X)
@@ -181,6 +187,59 @@ def head_costs(T, d_model, n_heads, itemsize=4):
 def average_of_heads(queries, keys):
     """The mean of all heads' weights: (n_heads, T, d_head) each -> (T, T)."""
     return attention.attention_weights(queries, keys).mean(axis=0)
+
+
+def causal_and_padding(keep):
+    """Who may read whom in one text with padding: (n,) -> (n, n)."""
+    return patterns.causal(len(keep)) & patterns.keys(keep)
+
+
+def window_and_padding(keep, width):
+    """The same, where a query reads no further back than a window of `width` keys."""
+    return patterns.window(len(keep), width) & patterns.keys(keep)
+
+
+def cached_pattern(n_q, n_k):
+    """Who may read whom when the last `n_q` of `n_k` positions are new and the others are kept."""
+    return patterns.causal(n_q, n_k, align="bottom-right")
+
+
+def bare_softmax(scores):
+    """What a softmax gives that looks after nothing but size: NaN for a row of nothing but −∞."""
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exps / exps.sum(axis=-1, keepdims=True)
+
+
+def filled_weights(scores, allowed, fill=-1e9):
+    """What comes of a row, read by a key or not, when `fill` stands in the place of a blocked score."""
+    return bare_softmax(np.where(allowed, scores, fill))
+
+
+def empty_output(scores, values, fill=-1e9):
+    """The output of a query that may read nothing, with `fill` in the place of each score."""
+    return filled_weights(scores, np.zeros(np.shape(scores), dtype=bool), fill) @ values
+
+
+def added_weights(scores, M, more=0.0, dtype="float64"):
+    """What comes of a row when one plane of numbers, or two, are added to the scores in the given precision."""
+    total = np.asarray(scores, dtype) + np.asarray(M, dtype) + np.asarray(more, dtype)
+    return bare_softmax(total.astype(float))
+
+
+def nan_count(weights, V):
+    """How many numbers of the output are NaN: (n_q, n_k) @ (n_k, d_v)."""
+    return np.isnan(weights @ V).sum()
+
+
+def by_library(given, values):
+    """Outputs of equal scores where each library reads the boolean array `given` in its own way: (4,)."""
+    means = (conventions.FUNCTIONS[name].true for name in conventions.LIBRARIES)
+    return np.array([values[given if true == "allowed" else ~given].mean() for true in means])
+
+
+def to_allowed(given, kind):
+    """Read a mask of a named kind: "additive" (0 or −∞), "blocked" or "allowed" (what True or 1 means)."""
+    return given != 0 if kind == "allowed" else given == 0
 
 
 TASKS: dict[str, Task] = {
@@ -229,12 +288,22 @@ TASKS: dict[str, Task] = {
         ),
         "split_of_sizes": split_of_sizes,
         "scores_of_sizes": scores_of_sizes,
+        "cross_weights_of_sizes": cross_weights_of_sizes,
         "reshape_alone": reshape_alone,
         "head_row": head_row,
         "joined_features": joined_features,
         "weights_of_texts": weights_of_texts,
         "head_costs": head_costs,
         "average_of_heads": average_of_heads,
+        "causal_and_padding": causal_and_padding,
+        "window_and_padding": window_and_padding,
+        "cached_pattern": cached_pattern,
+        "filled_weights": filled_weights,
+        "empty_output": empty_output,
+        "added_weights": added_weights,
+        "nan_count": nan_count,
+        "by_library": by_library,
+        "to_allowed": to_allowed,
     }.items()
 }
 

@@ -324,6 +324,84 @@ def weights_of_texts() -> list[Case]:
     return [Case({"texts": texts, "n_heads": 2, "keep": np.array([[1, 1, 1], [1, 1, 0]])})]
 
 
+def causal_and_padding() -> list[Case]:
+    keeps = ([1, 1, 0], [0, 1, 1, 1], [1], [1, 0, 1, 1, 0], [0, 0, 1, 1], [1, 1])
+    return [Case({"keep": np.array(keep, dtype=bool)}) for keep in keeps]
+
+
+def window_and_padding() -> list[Case]:
+    return [
+        Case({"keep": np.array(keep, dtype=bool), "width": width})
+        for keep, width in (([1, 1, 0], 2), ([1, 1, 0, 0], 2), ([0, 0, 1, 1, 1], 2), ([1, 0, 1, 1, 0], 3))
+    ]
+
+
+def cached_pattern() -> list[Case]:
+    return [Case({"n_q": n_q, "n_k": n_k}) for n_q, n_k in ((1, 4), (2, 5), (3, 4), (4, 2), (3, 3))]
+
+
+def filled_weights() -> list[Case]:
+    scores = np.array([[1.0, 0.0, 2.0], [0.5, 1.5, -0.3]])
+    allowed = np.array([[1, 1, 0], [0, 0, 0]], dtype=bool)
+    return [Case({"scores": scores, "allowed": allowed, "fill": fill}) for fill in (-1e9, -2.0, 0.0, -1e4)]
+
+
+def empty_output() -> list[Case]:
+    scores, values = np.array([[1.0, 0.0, 2.0]]), np.array([10.0, 20.0, 90.0])
+    return [
+        Case({"scores": scores * factor, "values": values, "fill": fill})
+        for factor, fill in ((1, -1e9), (-1, -1e9), (1, -1e4), (0.5, -2.0))
+    ]
+
+
+def added_weights() -> list[Case]:
+    scores = np.array([[1.0, 0.0, 2.0, 1.5]])
+    one, more = np.array([[-2.0, -3.0, 0.0, 0.0]]), np.array([[0.0, -1.0, -4.0, 0.0]])
+    none = np.zeros((1, 4))
+    return [
+        Case({"scores": scores, "M": one, "more": none}),
+        Case({"scores": scores, "M": one, "more": more}),
+        Case({"scores": scores, "M": one - 1, "more": more - 1}),
+        Case({"scores": scores, "M": np.full((1, 4), -1e9), "more": none}),
+        Case({"scores": scores, "M": np.full((1, 4), -1e9), "more": none}, {"dtype": "float32"}),
+        Case(
+            {"scores": scores, "M": -65504.0 * (one < 0), "more": -65504.0 * (one > -3)}, {"dtype": "float16"}
+        ),
+    ]
+
+
+def nan_count() -> list[Case]:
+    rng = np.random.default_rng(9)
+    weights = rng.dirichlet(np.ones(3), size=4).round(2)
+    blocked = weights * np.array([1, 1, 0])
+    V = np.array([[1.0, 2.0], [0.5, -1.0], [np.nan, 3.0]])
+    return [
+        Case({"weights": blocked, "V": V}),
+        Case({"weights": weights, "V": V}),
+        Case({"weights": blocked, "V": V[:, ::-1].copy()}),
+        Case({"weights": blocked[:2], "V": V * np.array([1, np.nan])}),
+    ]
+
+
+def by_library() -> list[Case]:
+    values = np.array([10.0, 20.0, 90.0])
+    rows = ([1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1])
+    return [Case({"given": np.array(row, dtype=bool), "values": values}) for row in rows]
+
+
+def to_allowed() -> list[Case]:
+    allowed = patterns.causal(2)
+    wide = np.array([[1, 0, 1], [0, 1, 1]])
+    return [
+        Case({"given": ~allowed, "kind": "blocked"}),
+        Case({"given": np.where(allowed, 0.0, -np.inf), "kind": "additive"}),
+        Case({"given": allowed, "kind": "allowed"}),
+        Case({"given": wide, "kind": "blocked"}),
+        Case({"given": wide, "kind": "allowed"}),
+        Case({"given": np.where(wide, -np.inf, 0.0).astype(np.float32), "kind": "additive"}),
+    ]
+
+
 def _plain(*calls: dict[str, Any]) -> Callable[[], list[Case]]:
     return lambda: [Case(call) for call in calls]
 
@@ -343,6 +421,7 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "score_mib": _plain({"T": 2048, "itemsize": 4, "n_heads": 3, "n_layers": 2}),
     "split_of_sizes": _plain({"T": 5, "d_model": 6, "n_heads": 3}),
     "scores_of_sizes": _plain({"T": 5, "d_model": 6, "n_heads": 3}),
+    "cross_weights_of_sizes": _plain({"n_q": 3, "n_k": 5, "d_model": 8, "n_heads": 2}),
     "reshape_alone": _plain({"X": np.arange(12.0).reshape(3, 4), "n_heads": 2}),
     "head_row": _plain({"dots": np.array([8.0, 0.0]), "d_model": 512, "n_heads": 8}),
     "head_costs": _plain({"T": 5, "d_model": 6, "n_heads": 3}),
@@ -379,6 +458,15 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "pattern": patterns_to_read,
     "head_weights": head_weights,
     "weights_beside_values": attention,
+    "causal_and_padding": causal_and_padding,
+    "window_and_padding": window_and_padding,
+    "cached_pattern": cached_pattern,
+    "filled_weights": filled_weights,
+    "empty_output": empty_output,
+    "added_weights": added_weights,
+    "nan_count": nan_count,
+    "by_library": by_library,
+    "to_allowed": to_allowed,
     "split_heads": split_heads,
     "merge_heads": merge_heads,
     "multi_head_attention": multi_head_attention,

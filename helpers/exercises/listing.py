@@ -117,6 +117,29 @@ EXERCISES: dict[str, Exercise] = {
             ),
         ),
         Exercise(
+            "05-combine",
+            "A causal pattern that hides padding",
+            "causal_and_padding",
+            (
+                "Two rules, and a key must pass both. Which of the two is the same for every query?",
+                "Make the causal pattern first. keep has one entry for each key, and a row of the pattern "
+                "has one column for each key.",
+                "A row of n entries beside an (n, n) array goes along every row of it by itself. "
+                "Combine the two with &.",
+            ),
+        ),
+        Exercise(
+            "05-converter",
+            "From three kinds of mask to allowed",
+            "to_allowed",
+            (
+                "Write down, for each kind, what an entry looks like that may be read.",
+                "In two of the kinds it is the same number, and False is equal to that number.",
+                "A comparison with 0 gives booleans of any array, be it floats, integers or booleans: "
+                "== for two of the kinds, != for the third.",
+            ),
+        ),
+        Exercise(
             "06-causal-attention",
             "Causal attention",
             "causal_attention",
@@ -165,6 +188,40 @@ EXERCISES: dict[str, Exercise] = {
                 "Cut X @ W_Q, X @ W_K and X @ W_V. Divide Q @ K.swapaxes(-2, -1) by the square root of "
                 "Q.shape[-1], put -np.inf where allowed is False, take the softmax over the last axis, multiply "
                 "by V. Join the heads and multiply by W_O.",
+            ),
+        ),
+        Exercise(
+            "10-repair-attention",
+            "Causal attention, repaired",
+            "causal_attention",
+            (
+                "Add up each row of `weights`, then each column. Which of the two should make 1?",
+                "A query shares its attention out among the keys, and the keys are the columns. Along which axis "
+                "do a maximum and a sum run that belong to one query?",
+                "Take maximum and sum along axis=-1, both with keepdims=True, so that each row keeps to itself.",
+            ),
+        ),
+        Exercise(
+            "10-repair-weights",
+            "Weights over the allowed keys, repaired",
+            "masked_weights",
+            (
+                "Follow one allowed key through the first two lines. Is there a score with which it gets lost?",
+                "Whether a key is blocked stands in `allowed`. The value of its score says nothing about it.",
+                "One np.where does the work of the first two lines: it asks `allowed`, keeps the scores where that "
+                "is True, and puts -np.inf elsewhere.",
+            ),
+        ),
+        Exercise(
+            "10-repair-join",
+            "Heads put side by side, repaired",
+            "merge_heads",
+            (
+                "Write down the numbers of a small H in the order in which they lie there. Which of them belong "
+                "to token 0?",
+                "A row of the result belongs to one token and takes something from each head. So before the "
+                "reshape the token axis has to stand in front of the head axis.",
+                "Exchange the axes -3 and -2 with swapaxes, then reshape as before.",
             ),
         ),
     )

@@ -54,6 +54,14 @@ def my_masked_weights(scores, allowed):
     return exps / exps.sum(axis=-1, keepdims=True)
 
 
+def my_combined(keep):
+    return np.tri(len(keep), dtype=bool) & keep  # keep goes along the keys of every row
+
+
+def my_to_allowed(given, kind):
+    return given != 0 if kind == "allowed" else given == 0
+
+
 def my_causal_attention(Q, K, V):
     scores = Q @ K.T / Q.shape[-1] ** 0.5  # (T, d_k) @ (d_k, T) -> (T, T)
     future = np.triu(np.ones(scores.shape, dtype=bool), k=1)
@@ -108,11 +116,16 @@ SOLUTIONS: dict[str, str] = {
         "03-softmax-slopes": my_slopes,
         "04-causal-pattern": my_causal_pattern,
         "04-masked-weights": my_masked_weights,
+        "05-combine": my_combined,
+        "05-converter": my_to_allowed,
         "06-causal-attention": my_causal_attention,
         "06-causal-attention-torch": my_causal_attention_in_torch,
         "06-causal-attention-jax": my_causal_attention_in_jax,
         "07-split-heads": my_split_heads,
         "07-merge-heads": my_merge_heads,
         "07-multi-head": my_multi_head,
+        "10-repair-attention": my_causal_attention,
+        "10-repair-weights": my_masked_weights,
+        "10-repair-join": my_merge_heads,
     }.items()
 }

@@ -41,6 +41,8 @@ LEFT_OUT = {
     "multi_head_attention": {*TEMPERATURE, *EMPTY, "output-is-weights", "output-is-scores", "dv-equals-dk"},
     "weights_beside_values": {*TEMPERATURE, "fullrow"},
     "head_weights": {*TEMPERATURE, "fullrow"},
+    # rows of the last two are those of mask-on-queries, or right
+    "causal_and_padding": {"align", "mask-past", "mask-only-self"},
 }
 
 
@@ -80,6 +82,12 @@ def _of_each_head(attend):
 # For each task, the tasks whose wrong programs it inherits, and how.
 LIFTS: dict[str, dict[str, Callable[[Program], Program]]] = {
     "shifted_softmax": {"softmax": lambda wrong: lambda scores, shift: wrong(scores + shift)},
+    "causal_and_padding": {"causal_pattern": lambda wrong: lambda keep: wrong(len(keep)) & keep},
+    "empty_output": {
+        "filled_weights": lambda wrong: (
+            lambda scores, values, fill: wrong(scores, np.zeros(scores.shape, dtype=bool), fill) @ values
+        )
+    },
     "masked_weights": {
         "softmax": lambda wrong: lambda scores, allowed: wrong(blocked(scores, allowed)),
         "causal_pattern": _under_causal,
@@ -181,10 +189,10 @@ def _ready(given: dict[str, Any], takes: set[str]) -> dict[str, Any]:
 
 
 def _array(name: str, value: Any) -> Any:
-    if not isinstance(value, (list, tuple, np.ndarray)) or name in ("left", "right"):
+    if not isinstance(value, (list, tuple, np.ndarray)) or name in ("left", "right", "given"):
         return value
     value = np.asarray(value)
-    return value.astype(bool if name == "allowed" else float) if value.dtype.kind in "iu" else value
+    return value.astype(bool if name in ("allowed", "keep") else float) if value.dtype.kind in "iu" else value
 
 
 def _grid(given: dict[str, Any]) -> tuple[int, ...]:

@@ -29,6 +29,11 @@ def weigh(Q, K, allowed):
     return softmax(blocked(scaled(Q, K), allowed))
 
 
+def window(n, width):
+    """(n, n), True for the `width` keys that end at the query's own."""
+    return np.tri(n, dtype=bool) & ~np.tri(n, k=-width, dtype=bool)
+
+
 def split(X, n_heads):
     """(T, d_model) -> (n_heads, T, d_head)."""
     return X.reshape(len(X), n_heads, -1).swapaxes(0, 1)
