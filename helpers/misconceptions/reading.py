@@ -32,6 +32,11 @@ def heat_swap(Q, K, allowed):
     return weights.T
 
 
+@also("heat-swap", "cross_weights_of_sizes")
+def keys_in_rows(n_q, n_k, n_heads):
+    return np.zeros((n_heads, n_k, n_q))
+
+
 @wrong(
     "heat-offset",
     "attention_weights",
@@ -195,6 +200,12 @@ belief(
     "Attention knows in which order the tokens stand.",
     verdict="the order of the tokens is taken to be known",
     why="Permute the tokens, and the outputs are permuted with them: not one number of them changes.",
+)
+belief(
+    "bug-missed",
+    "The program does what its name says.",
+    verdict="this is what the program is meant to give, not what it gives",
+    why="Read it once more, one line at a time, and write the result of each line beside it.",
 )
 belief(
     "weights-free",

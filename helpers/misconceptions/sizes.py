@@ -230,6 +230,27 @@ def product_left(left, right):
     return np.zeros(left)
 
 
+@also("heads-share-scores", "cross_weights_of_sizes")
+def one_matrix_of_weights(n_q, n_k):
+    return np.zeros((n_q, n_k))
+
+
+@also("product-left", "cross_weights_of_sizes")
+def shape_of_the_queries_of_heads(n_q, d_model, n_heads):
+    return np.zeros((n_heads, n_q, d_model // n_heads))
+
+
+@wrong(
+    "cross-as-self",
+    "cross_weights_of_sizes",
+    "There are as many keys as queries.",
+    verdict="cross-attention is taken for self-attention, with as many keys as queries",
+    why="Queries come from one text, keys and values from the other, and each text has a length of its own.",
+)
+def keys_from_the_queries(n_q, n_heads):
+    return np.zeros((n_heads, n_q, n_q))
+
+
 @also("product-left", "scores_of_sizes")
 def shape_of_the_queries(T, d_model, n_heads):
     return np.zeros((n_heads, T, d_model // n_heads))
