@@ -35,7 +35,7 @@ def standard_deviation(sizes):
     "dot_variance",
     "The terms of a dot product all push the same way.",
     verdict="the terms are taken to add up, as if all had one sign",
-    why="Terms of either sign cancel in part, so the typical size grows like √d_k and the variance like d_k.",
+    why="Terms of either sign cancel in part: the variance grows like their number, not like its square.",
 )
 def nothing_cancels(sizes):
     return sizes**2
