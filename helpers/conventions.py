@@ -425,7 +425,7 @@ FUNCTIONS: dict[str, Function] = {
         flag="return_attention_scores",
     ),
     "numpy": Function(
-        name='this course, empty_rows="zero"',
+        name="this course (NumPy)",
         package="numpy",
         call=_numpy,
         causal=None,  # patterns.causal asks which ends meet
