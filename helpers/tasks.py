@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import attention, conventions, patterns
+from . import attention, conventions, fixture, patterns
 
 
 @dataclass(frozen=True)
@@ -242,6 +242,20 @@ def to_allowed(given, kind):
     return given != 0 if kind == "allowed" else given == 0
 
 
+def caller_after(Q, lines=("",)):
+    """What the caller's Q holds, flat, after each line has run in a function that was handed Q."""
+    held = [np.array(Q, dtype=float) for _ in lines]
+    for array, line in zip(held, lines, strict=True):
+        exec(str(line), {"np": np, "Q": array})
+    return np.array([array.ravel() for array in held])
+
+
+def bytes_each(d_k, dtype="float32"):
+    """Bytes of one number of the dot products, of these divided by d_k ** 0.5, and by np.sqrt(d_k)."""
+    dots = np.ones((2, 2), dtype)
+    return np.array([array.itemsize for array in (dots, dots / d_k**0.5, dots / np.sqrt(d_k))])
+
+
 TASKS: dict[str, Task] = {
     name: Task(name, truth)
     for name, truth in {
@@ -283,6 +297,9 @@ TASKS: dict[str, Task] = {
         "parameters": lambda d_model, n_heads: 4 * d_model**2,  # W_Q, W_K, W_V and W_O
         "score_bytes": lambda T, itemsize=4, n_heads=1, n_layers=1: T * T * itemsize * n_heads * n_layers,
         "score_growth": lambda before, after: (after / before) ** 2,
+        "outputs": fixture.outputs,
+        "caller_after": caller_after,
+        "bytes_each": bytes_each,
         "score_mib": lambda T, itemsize=4, n_heads=1, n_layers=1: (
             T * T * itemsize * n_heads * n_layers / 2**20
         ),

@@ -222,9 +222,12 @@ def _checked(notebook: NotebookNode) -> dict[str, str]:
         for statement in _body(cell.source):
             match statement:
                 case ast.Expr(
-                    ast.Call(ast.Name("check"), [ast.Constant(str() as exercise), ast.Name(function), *_])
+                    ast.Call(
+                        ast.Name("check"), [ast.Constant(str() as exercise), ast.Name(function), *_], keywords
+                    )
                 ):
-                    found[exercise] = function
+                    library = [one.value.value for one in keywords if one.arg == "framework"]
+                    found["-".join([exercise, *library])] = function
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import patterns
+from .. import fixture, patterns
 
 
 @dataclass(frozen=True)
@@ -406,6 +406,20 @@ def _plain(*calls: dict[str, Any]) -> Callable[[], list[Case]]:
     return lambda: [Case(call) for call in calls]
 
 
+lines_of_a_function = ["Q = Q / 2", "Q /= 2", "S = Q.T; S /= 2", "S = Q @ Q; S /= 2"]
+
+
+def outputs() -> list[Case]:
+    """The worked example, the same with other keys, and one on which all but one of six programs show."""
+    programs = ["right", *fixture.PROGRAMS.values()]
+    Q, K, V = (np.array([[1.0], [2.0]]), np.array([[2.0], [1.0]]), np.array([[10.0], [20.0]]))
+    wide = [array[:, ::-1] / 2 for array in (np.hstack([Q, V / 10]), np.hstack([K, K + 1]))]
+    return [
+        Case({"Q": Q, "K": keys, "V": V, "programs": programs})
+        for Q, keys in ((Q, Q.copy()), (Q, K), tuple(wide))
+    ]
+
+
 MAKERS: dict[str, Callable[[], list[Case]]] = {
     "dot": _plain({"u": np.array([1.0, -2.0]), "v": np.array([3.0, 4.0])}),
     "exp": _plain({"x": 0.0}, {"x": 1.0}, {"x": -2.0}),
@@ -429,6 +443,9 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "weights_of_texts": weights_of_texts,
     "average_of_heads": average_of_heads,
     "score_growth": _plain({"before": 1024, "after": 4096}, {"before": 2, "after": 6}),
+    "outputs": outputs,
+    "caller_after": _plain({"Q": np.array([[1.0, 2.0], [3.0, 4.0]]), "lines": lines_of_a_function}),
+    "bytes_each": _plain({"d_k": 3, "dtype": "float32"}, {"d_k": 4, "dtype": "float64"}),
     "scores": scores,
     "softmax": softmax,
     "shifted_softmax": shifted_softmax,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import tasks
-from . import breaking, heads, masking, positions, reading, scaling, sizes, softmaxes, spread  # noqa: F401, registers the entries
+from . import breaking, heads, masking, operations, positions, reading, scaling, sizes, softmaxes, spread  # noqa: F401, registers the entries
 from .catalogue import CATALOGUE, Misconception
 from .lifts import programs_for
 
