@@ -76,12 +76,11 @@ def self_attention(X, seed=0):
     return attention.attention(*(np.asarray(X) @ W for W in _drawn(seed, 3, np.shape(X)[-1])))
 
 
-def changed_rows(X, X_after):
-    """How many rows of Q, of K and of V differ between two inputs."""
-    changed = [
-        np.any(np.asarray(X) @ W != np.asarray(X_after) @ W, axis=-1) for W in _drawn(0, 3, np.shape(X)[-1])
-    ]
-    return np.sum(changed, axis=-1)
+def changed_counts(X, X_after):
+    """How many rows of Q, of K and of V differ between two inputs, and how many entries of Q @ K.T."""
+    before, after = ([np.asarray(one) @ W for W in _drawn(0, 3, np.shape(X)[-1])] for one in (X, X_after))
+    rows = [np.any(one != other, axis=-1).sum() for one, other in zip(before, after, strict=True)]
+    return np.array([*rows, np.sum(before[0] @ before[1].T != after[0] @ after[1].T)])
 
 
 def projection_of_sizes(T, d_model, d_k):
@@ -282,7 +281,7 @@ TASKS: dict[str, Task] = {
         "full_attention": full_attention,
         "each_alone": each_alone,
         "self_attention": self_attention,
-        "changed_rows": changed_rows,
+        "changed_counts": changed_counts,
         "projection_of_sizes": projection_of_sizes,
         "sizes_of_attention": sizes_of_attention,
         "readings": readings,

@@ -456,7 +456,7 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "full_attention": full_attention,
     "each_alone": lambda: [Case({"X": X}) for X in _texts()],
     "self_attention": lambda: [Case({"X": X}) for X in _texts()],
-    "changed_rows": _plain({"X": np.eye(5)[[0, 1, 2, 3]], "X_after": np.eye(5)[[0, 4, 2, 3]]}),
+    "changed_counts": _plain({"X": np.eye(5)[[0, 1, 2, 3]], "X_after": np.eye(5)[[0, 4, 2, 3]]}),
     "projection_of_sizes": _plain({"T": 4, "d_model": 5, "d_k": 3}),
     "sizes_of_attention": _plain({"n_q": 6, "n_k": 4, "d_model": 5, "d_k": 3, "d_v": 2}),
     "readings": _plain(

@@ -99,21 +99,46 @@ def even_shares(A, values):
     return np.full(len(A), values.mean())
 
 
-@also("qkv-inputs", "changed_rows")
+@also("qkv-inputs", "changed_counts")
 def keys_and_values_from_elsewhere(X, X_after):
     changed = (X_after != X).any(axis=-1).sum()
-    return np.array([changed, 0, 0])  # K and V have inputs of their own
+    return np.array([changed, 0, 0, changed * len(X)])  # K and V have inputs of their own
 
 
 @wrong(
     "projection-mixes",
-    "changed_rows",
+    "changed_counts",
     "A matrix product mixes all rows of X.",
     verdict="the product X @ W is taken to mix the rows of X",
     why="Row i of X @ W is row i of X times W. It is a product with X on the right that would mix rows.",
 )
-def every_row_of_every_row(X, X_after):
-    return np.full(3, len(X))  # one changed row is taken to reach every row of X @ W
+def every_row_of_every_row(X):
+    n = len(X)
+    return np.array([n, n, n, n * n])  # one changed row is taken to reach every row of X @ W
+
+
+@wrong(
+    "column-forgotten",
+    "changed_counts",
+    "A changed word changes its own row of the scores.",
+    verdict="the column is forgotten: a word is also a key",
+    why="A word asks in its row and is asked in its column: its query and its key are both new.",
+)
+def own_row_of_the_scores(X, X_after):
+    changed = (X_after != X).any(axis=-1).sum()
+    return np.array([changed, changed, changed, changed * len(X)])
+
+
+@wrong(
+    "cell-alone",
+    "changed_counts",
+    "One changed row of Q and one of K change one dot product.",
+    verdict="only the word's dot product with itself is taken to change",
+    why="The new query meets every key, and every query meets the new key.",
+)
+def own_cell_of_the_scores(X, X_after):
+    changed = (X_after != X).any(axis=-1).sum()
+    return np.array([changed, changed, changed, changed**2])
 
 
 @also("product-reversed", "projection_of_sizes")
