@@ -299,9 +299,6 @@ TASKS: dict[str, Task] = {
         "outputs": fixture.outputs,
         "caller_after": caller_after,
         "bytes_each": bytes_each,
-        "score_mib": lambda T, itemsize=4, n_heads=1, n_layers=1: (
-            T * T * itemsize * n_heads * n_layers / 2**20
-        ),
         "split_of_sizes": split_of_sizes,
         "scores_of_sizes": scores_of_sizes,
         "cross_weights_of_sizes": cross_weights_of_sizes,

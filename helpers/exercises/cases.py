@@ -432,7 +432,6 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "head_scale": _plain({"d_model": 512, "n_heads": 8}, {"d_model": 48, "n_heads": 2}),
     "parameters": _plain({"d_model": 6, "n_heads": 3}),
     "score_bytes": _plain({"T": 8, "itemsize": 4, "n_heads": 3, "n_layers": 2}, {"T": 5, "itemsize": 8}),
-    "score_mib": _plain({"T": 2048, "itemsize": 4, "n_heads": 3, "n_layers": 2}),
     "split_of_sizes": _plain({"T": 5, "d_model": 6, "n_heads": 3}),
     "scores_of_sizes": _plain({"T": 5, "d_model": 6, "n_heads": 3}),
     "cross_weights_of_sizes": _plain({"n_q": 3, "n_k": 5, "d_model": 8, "n_heads": 2}),

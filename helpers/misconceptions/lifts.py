@@ -115,11 +115,6 @@ LIFTS: dict[str, dict[str, Callable[[Program], Program]]] = {
     "head_row": {
         "head_scale": lambda wrong: lambda dots, d_model, n_heads: softmax(dots / wrong(d_model, n_heads))
     },
-    "score_mib": {
-        "score_bytes": lambda wrong: (
-            lambda T, itemsize, n_heads, n_layers: wrong(T, itemsize, n_heads, n_layers) / 2**20
-        )
-    },
     "multi_head_attention": {
         "attention": lambda wrong: _of_each_head(lambda Q, K, V, n_heads, allowed: wrong(Q, K, V, allowed)),
         "head_weights": lambda wrong: _of_each_head(

@@ -76,18 +76,6 @@ def one_score_matrix(T):
 
 
 @wrong(
-    "mb-for-mib",
-    "score_mib",
-    "A MiB is a million bytes.",
-    verdict="divided by a million: that is MB, not MiB",
-    why="A MiB is 1,024 times 1,024 bytes, about five per cent more than a MB.",
-    source="jundot/omlx #2725",
-)
-def mb_for_mib(T, itemsize, n_heads, n_layers):
-    return T * T * itemsize * n_heads * n_layers / 1e6
-
-
-@wrong(
     "growth-linear",
     "score_growth",
     "Four times the tokens, four times the scores.",
