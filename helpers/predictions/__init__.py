@@ -193,7 +193,7 @@ def _latest(lines: list[dict], question: Question) -> dict | None:
 
 def _safely(question: Question, line: dict, value: Any, held: bool) -> render.Bundle:
     """Draw a comparison; a value that cannot be compared is said in a sentence rather than raised at the learner."""
-    comes_back = bool(question.fresh) and not own.is_again(line)
+    comes_back = own.comes_back(question) and not own.is_again(line)
     try:
         return render.comparison(question, line, value, held, comes_back)
     except (ValueError, TypeError, IndexError) as error:

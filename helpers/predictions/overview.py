@@ -130,6 +130,10 @@ def _share(row: dict[str, Any]) -> float | None:
     return row["right"] / row["count"] if row["count"] else None
 
 
+def _of(row: dict[str, Any]) -> str:
+    return f"{row['right']} of {row['count']}" if row["count"] else "—"
+
+
 def _sentence(sureness: list[dict[str, Any]]) -> str:
     sure, guess = sureness[2], sureness[0]
     if not any(row["count"] for row in sureness):
@@ -165,7 +169,7 @@ def coming_back(lines: list[dict]) -> list[Return]:
     returns = []
     for name, first in _firsts(found).items():
         question = questions.get(name)
-        if not question.fresh or not first.sure or first.right is not False:
+        if not own.comes_back(question) or not first.sure or first.right is not False:
             continue
         again = [event for event in found if event.again and event.question.id == name]
         if any(event.right for event in again):
@@ -197,9 +201,7 @@ def agenda(lines: list[dict], now: datetime | None = None) -> str:
     waiting = [one for one in returns if one.when > now]
     said = [f"Due now: {', '.join(ready)}." if ready else "Nothing is due."]
     if waiting:
-        said.append(
-            f"Come back for {'; '.join(f'{one.question.id} from {_clock(one.when)}' for one in waiting)}."
-        )
+        said.append(f"Come back {_by_day(waiting)}.")
         if any(one.by_moving_on for one in waiting):
             said.append("A prediction in another notebook brings what you have just learned back sooner.")
     elif not ready:
@@ -215,9 +217,16 @@ def _time(line: dict) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _clock(when: datetime) -> str:
-    local = when.astimezone()
-    return f"{local.day} {local:%B, %H:%M}"
+def _by_day(waiting: list[Return]) -> str:
+    """On which days to come back, each with the hour at which all of that day is due; in local time."""
+    days: dict[Any, list[Return]] = {}
+    for one in waiting:
+        days.setdefault(one.when.astimezone().date(), []).append(one)
+    said = []
+    for day, mine in days.items():
+        ids = ", ".join(one.question.id for one in mine)
+        said.append(f"on {day.day} {day:%B} from {mine[-1].when.astimezone():%H:%M} for {ids}")
+    return "; ".join(said)
 
 
 # The whole picture, for the end of the course.
@@ -229,7 +238,7 @@ def picture(lines: list[dict]) -> render.Bundle:
     firsts = list(_firsts(found).values())
     days, sureness, halves = _days(found), _sureness(firsts), _halves(firsts)
     for at, row in enumerate(sureness):
-        row["parts"] = [f"{rows[at]['right']} of {rows[at]['count']}" for rows in halves.values()]
+        row["parts"] = [_of(rows[at]) for rows in halves.values()]
     said = {
         "days": days,
         "sureness": sureness,

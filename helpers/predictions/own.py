@@ -52,6 +52,11 @@ def of(question: Question, lines: list[dict]) -> Question:
     return question if name == question.variant else question.renew(name)
 
 
+def comes_back(question: Question) -> bool:
+    """Whether it can be asked again anywhere: on fresh numbers, and not about a program that stands in its notebook."""
+    return bool(question.fresh) and not (question.own_numbers and question.program)
+
+
 def numbers(question: Question) -> tuple[Any, ...]:
     """Return a question's inputs in the order of its TOML table: lists as arrays, ``allowed`` as a boolean array.
 

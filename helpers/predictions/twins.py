@@ -62,10 +62,7 @@ def beside(lines: list[dict], held: bool = False) -> render.Bundle:
     left = [after.question.id for _, after in found if after.line is None]
     if left:
         return render.waiting(None, f"This appears once all four are committed. Left: {', '.join(left)}.")
-    count = (
-        f"Before the course {sum(before.right for before, _ in found)} of {len(found)} agreed with the run, "
-    )
-    sentence = "" if held else f"{count}now {sum(after.right for _, after in found)}."
+    sentence = "" if held else _count(found)
     shown = [
         {
             "ask": render.markdown(before.question.text),
@@ -83,6 +80,14 @@ def beside(lines: list[dict], held: bool = False) -> render.Bundle:
         )
         plain += [] if held else [before.question.say(before.question.explanation)]
     return {"text/html": html, "text/plain": "\n".join(plain).strip()}
+
+
+def _count(found: list[tuple[Side, Side]]) -> str:
+    now = sum(after.right for _, after in found)
+    if all(before.line is None for before, _ in found):
+        return f"{now} of {len(found)} agree with the run; there is no answer from before the course."
+    then = sum(before.right for before, _ in found)
+    return f"Before the course {then} of {len(found)} agreed with the run, now {now}."
 
 
 def _table(before: Side, after: Side) -> Markup:
