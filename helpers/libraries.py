@@ -8,11 +8,12 @@ from importlib import import_module
 from types import ModuleType
 
 NAMES = {"torch": "PyTorch", "jax": "JAX", "keras": "Keras"}
+_told: set[str] = set()
 
 
 def library(name: str) -> ModuleType | None:
     """
-    Import a library, or print in one line that it is missing and how to get it.
+    Import a library, or print in one line, once, that it is missing and how to get it.
 
     Parameters
     ----------
@@ -39,7 +40,9 @@ def library(name: str) -> ModuleType | None:
     try:
         return load(name)
     except ImportError:
-        print(missing(name))
+        if name not in _told:
+            print(missing(name))
+        _told.add(name)
         return None
 
 

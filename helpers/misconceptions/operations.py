@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .catalogue import belief, wrong
+from .plain import caller_after, outputs
 
 
 @wrong(
@@ -16,9 +17,8 @@ from .catalogue import belief, wrong
     "blocked score is far above the rest.",
 )
 def as_if_it_saw_all(Q, K, V, programs):
-    from helpers.fixture import outputs
-
-    Q, K = np.hstack([Q, Q, 1 / Q]), np.hstack([K, K, K[::-1] * K])  # as if three numbers wide, and K not Q
+    Q = np.hstack([Q, Q, 1 / Q])  # as if keys were three numbers wide
+    K = np.hstack([K, K, K[::-1] * K])  # and unlike the queries
     programs = [name.replace("renormalised", "after") for name in programs]
     return outputs(Q, K, V, programs)
 
@@ -31,9 +31,7 @@ def as_if_it_saw_all(Q, K, V, programs):
     why="There are two keys, and each is one number wide: d_k is the width of a key.",
 )
 def as_if_two_wide(Q, K, V, programs):
-    from helpers.fixture import outputs
-
-    Q, K = np.hstack([Q, Q]), np.hstack([K, K])
+    Q, K = np.hstack([Q, Q]), np.hstack([K, K])  # as if keys were two numbers wide
     programs = [name.replace("scale-length", "scale-missing") for name in programs]
     return outputs(Q, K, V, programs)
 
@@ -46,8 +44,6 @@ def as_if_two_wide(Q, K, V, programs):
     why="T counts positions, and there are two: √T is 1.41, not 1.",
 )
 def as_if_one_position(Q, K, V, programs):
-    from helpers.fixture import outputs
-
     programs = [name.replace("scale-length", "scale-dk") for name in programs]
     return outputs(Q, K, V, programs)
 
@@ -60,8 +56,6 @@ def as_if_one_position(Q, K, V, programs):
     why="Q and K hold the same numbers here, so Q @ K.T and K @ Q.T are one matrix.",
 )
 def as_if_k_were_not_q(Q, K, V, programs):
-    from helpers.fixture import outputs
-
     return outputs(Q, K[::-1], V, programs)
 
 
@@ -73,8 +67,6 @@ def as_if_k_were_not_q(Q, K, V, programs):
     why="K @ Q.T is Q @ K.T with rows and columns exchanged, and the mask and the softmax go by rows.",
 )
 def as_if_k_were_q(Q, K, V, programs):
-    from helpers.fixture import outputs
-
     programs = [name.replace("swap-qk", "right") for name in programs]
     return outputs(Q, K, V, programs)
 
@@ -88,8 +80,6 @@ def as_if_k_were_q(Q, K, V, programs):
     "gives the right ones as long as something is left.",
 )
 def as_if_not_repaired(Q, K, V, programs):
-    from helpers.fixture import outputs
-
     programs = [name.replace("renormalised", "after") for name in programs]
     return outputs(Q, K, V, programs)
 
@@ -102,8 +92,6 @@ def as_if_not_repaired(Q, K, V, programs):
     why="The right side makes a new array, and = only gives the name Q to it; the old one is as it was.",
 )
 def assignment_writes(Q, lines):
-    from helpers.tasks import caller_after
-
     lines = [line.replace("Q = Q / 2", "Q /= 2") for line in lines]
     return caller_after(Q, lines)
 
@@ -117,8 +105,6 @@ def assignment_writes(Q, lines):
     source="d2l, X[~mask] = ...; pytorch/pytorch #109072 (masked_fill_)",
 )
 def inplace_copies(Q, lines):
-    from helpers.tasks import caller_after
-
     lines = [line.replace("Q /= 2", "Q = Q / 2") for line in lines]
     return caller_after(Q, lines)
 
@@ -131,8 +117,6 @@ def inplace_copies(Q, lines):
     why="A transpose looks at the same numbers in another order: what is written on it is written on the original.",
 )
 def view_copies(Q, lines):
-    from helpers.tasks import caller_after
-
     lines = [line.replace("S = Q.T", "S = Q.T.copy()") for line in lines]
     return caller_after(Q, lines)
 
@@ -145,8 +129,6 @@ def view_copies(Q, lines):
     why="A product holds new numbers in an array of its own.",
 )
 def product_is_view(Q, lines):
-    from helpers.tasks import caller_after
-
     lines = [line.replace("S = Q @ Q", "S = Q") for line in lines]
     return caller_after(Q, lines)
 

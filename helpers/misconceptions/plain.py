@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..fixture import outputs  # noqa: F401, what a belief about a test or a line of code comes to is
+from ..tasks import caller_after  # noqa: F401, shown by running these on something else
+
 
 def softmax(scores, axis=-1):
     """Weights from scores; NaN for a row of nothing but -inf."""
