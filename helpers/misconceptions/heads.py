@@ -85,7 +85,8 @@ def heads_with_heads(T, d_model, n_heads):
     "whole rows go to the first head.",
 )
 def reshape_splits(X, n_heads):
-    return split(X, n_heads)
+    d_head = X.shape[1] // n_heads
+    return np.stack([X[:, h * d_head : (h + 1) * d_head] for h in range(n_heads)])
 
 
 @wrong(
