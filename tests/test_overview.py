@@ -142,6 +142,11 @@ def test_the_notebook_runs_on_a_learners_own_numbers(tmp_path: Path):
     assert all(overview.judged(one) is not False for one in written[3:])
 
 
+def test_progress_counts_what_was_predicted_on_own_numbers():
+    text = overview.progress([right("10-cross", variant="autumn"), right("10-cross", variant="fresh-1")])
+    assert "10 Check your understanding: 1 of 10 predicted, 1 of 1 judged agree" in text["text/plain"]
+
+
 def test_a_bug_that_is_missed_is_named():
     for question in MINE:
         if question.program:
@@ -200,8 +205,9 @@ def test_the_longest_due_is_asked_first_and_few_at_a_time(capsys: pytest.Capture
     revisit()
     text = capsys.readouterr().out
     assert [id for id in (one["question"] for one in wrong) if f"Predict {id}:" in text] == [
-        one["question"] for one in wrong[:5]
+        one["question"] for one in wrong[: overview.MOST_AGAIN]
     ]
+    assert "run the cell again for the others" in text
 
 
 # The picture.

@@ -25,8 +25,6 @@ __all__ = [
     "show",
 ]
 
-MOST_AGAIN = 5  # questions asked again at a time
-
 _UNANSWERED = object()
 WAITING = "The run’s own result appears here once you commit. Running the cell again does not reveal it."
 
@@ -165,7 +163,7 @@ def revisit() -> None:
 
     now = session()
     now.watch("*", lambda: (render.waiting(None, overview.agenda(now.record.lines())), {}))
-    for question in overview.due(now.record.lines())[:MOST_AGAIN]:
+    for question in overview.due(now.record.lines())[: overview.MOST_AGAIN]:
         _Card(question).show()
         _compare_fresh(question)
 

@@ -16,6 +16,7 @@ from . import answers, own, render
 
 UNJUDGED = "-pre-"  # the pre-test is committed but not judged until its twin closes the course
 A_DAY = timedelta(days=1)
+MOST_AGAIN = 5  # questions asked again at a time
 HALVES = 8  # judged answers from which on a first and a second half say something
 MOST_DAYS = 10  # the latest, in the picture
 
@@ -200,6 +201,8 @@ def agenda(lines: list[dict], now: datetime | None = None) -> str:
     ready = [one.question.id for one in returns if one.when <= now]
     waiting = [one for one in returns if one.when > now]
     said = [f"Due now: {', '.join(ready)}." if ready else "Nothing is due."]
+    if len(ready) > MOST_AGAIN:
+        said.append(f"The first {MOST_AGAIN} are asked here; run the cell again for the others.")
     if waiting:
         said.append(f"Come back {_by_day(waiting)}.")
         if any(one.by_moving_on for one in waiting):
