@@ -23,7 +23,7 @@ WEIGHTS = (
     "head_weights",
     "weights_beside_values",
 )
-OUTPUTS = ("attention", "attention_row", "causal_attention")
+OUTPUTS = ("attention", "attention_row", "causal_attention", "full_attention")
 CAUSAL = ("causal_attention",)
 
 
@@ -160,7 +160,7 @@ def _fault_of_value(task: str, trial: Trial) -> str | None:
     if task in WEIGHTS:
         return _fault_of_weights(value, row, tolerance(trial))
     if task in OUTPUTS:
-        return _fault_of_output(value, row, trial.case)
+        return _fault_of_output(value, row, trial.case, causal=task in CAUSAL)
     if task == "causal_pattern":
         return f"Each query may read its own position and the earlier ones; row {row} says otherwise."
     return (
@@ -188,18 +188,14 @@ def _fault_of_weights(value: np.ndarray, row: int, atol: float) -> str:
     return f"The weights of row {row} are in the ratio of the exponentials of its scores; these are not."
 
 
-def _fault_of_output(value: np.ndarray, row: int, case: Case) -> str:
+def _fault_of_output(value: np.ndarray, row: int, case: Case, causal: bool) -> str:
     """Why an output row is not a weighted sum of the values it may read."""
     given = case.given
     V, rows = given["V"], value if value.ndim > 1 else value[None]
     n_q, n_k = len(rows), len(V)
     allowed = given.get("allowed")
     if allowed is None:
-        allowed = (
-            np.ones((n_q, n_k), dtype=bool)
-            if "allowed" in given or "q" in given
-            else np.tri(n_q, n_k, dtype=bool)
-        )
+        allowed = np.tri(n_q, n_k, dtype=bool) if causal else np.ones((n_q, n_k), dtype=bool)
     readable = V[allowed[row]]
     if len(readable) == 1:
         return f"Query {row} may read one key alone, so its output is that key's value."

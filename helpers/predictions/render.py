@@ -270,13 +270,16 @@ def _row_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Marku
 
 def _grid_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Markup, Markup, str]:
     text = f"You: {answer_text(question, answer)}. Run: {value_text(ran)}."
-    parts = [Markup('<p class="abh-note">run</p>') + Markup(figures.matrix(ran).table)]
+    shown = {"run": ran}
     if answer is not None:
-        yours = np.array([one.value for one in answers.flat_numbers(question, answer)]).reshape(
-            question.shape
-        )
-        parts.insert(0, Markup('<p class="abh-note">you</p>') + Markup(figures.matrix(yours).table))
-    return Markup("").join(parts), Markup(""), text
+        yours = np.array([one.value for one in answers.flat_numbers(question, answer)])
+        shown = {"you": yours.reshape(question.shape), "run": ran}
+    names = {"rows": question.row_labels or None, "columns": question.labels or None}
+    tables = [
+        Markup('<p class="abh-note">{}</p>{}').format(who, Markup(figures.matrix(numbers, **names).table))
+        for who, numbers in shown.items()
+    ]
+    return Markup("").join(tables), Markup(""), text
 
 
 def _choice_beside(question: Question, answer: Any, ran: Any, value: Any) -> tuple[Markup, Markup, str]:
