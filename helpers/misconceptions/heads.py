@@ -89,6 +89,29 @@ def reshape_splits(X, n_heads):
     return np.stack([X[:, h * d_head : (h + 1) * d_head] for h in range(n_heads)])
 
 
+@also("reshape-splits", "multi_head_attention")
+def heads_cut_by_reshape(X, W_Q, W_K, W_V, W_O, n_heads, allowed):
+    T = len(X)
+    Q, K, V = ((X @ W).reshape(n_heads, T, -1) for W in (W_Q, W_K, W_V))  # this does not cut the rows
+    return merge(np.stack([weigh(Q[h], K[h], allowed) @ V[h] for h in range(n_heads)])) @ W_O
+
+
+@wrong(
+    "reshape-twice",
+    "multi_head_attention",
+    "If the same reshape cuts the heads and joins them again, nothing is lost.",
+    verdict="cut by a reshape alone, and joined by one: in between, the heads hold parts of several tokens",
+    why="The second reshape puts the numbers back, but attention came in between, on rows that "
+    "are no position's features.",
+    source="reczoo/FuxiCTR #30",
+)
+def reshape_twice(X, W_Q, W_K, W_V, W_O, n_heads, allowed):
+    T = len(X)
+    Q, K, V = ((X @ W).reshape(n_heads, T, -1) for W in (W_Q, W_K, W_V))
+    heads = np.stack([weigh(Q[h], K[h], allowed) @ V[h] for h in range(n_heads)])
+    return heads.reshape(T, -1) @ W_O
+
+
 @wrong(
     "scores-of-features",
     "scores_of_sizes",
