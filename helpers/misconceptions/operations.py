@@ -24,6 +24,19 @@ def as_if_it_saw_all(Q, K, V, programs):
 
 
 @wrong(
+    "fixture-ordinary",
+    "outputs",
+    "An example with few numbers shows the same errors as one with many.",
+    verdict="the example is taken for one with wider keys, which differ from the queries",
+    why="That would show five of the six. Here a key is one number wide, and the keys are the queries.",
+)
+def as_if_it_were_ordinary(Q, K, V, programs):
+    Q = np.hstack([Q, Q, 1 / Q])  # as if keys were three numbers wide
+    K = np.hstack([K, K, K[::-1] * K])  # and unlike the queries
+    return outputs(Q, K, V, programs)
+
+
+@wrong(
     "fixture-wide",
     "outputs",
     "Without the division the scores are always larger.",
