@@ -27,7 +27,7 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 
-from helpers import check, compare, figures, hint, patterns, predict, progress, revisit, show"""
+from helpers import check, compare, figures, hint, patterns, predict, progress, revisit, show, solution"""
 
 Problems = Iterator[str]
 

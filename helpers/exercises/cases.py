@@ -467,7 +467,7 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "dot_variance": _plain({"sizes": np.array([4.0, 16.0, 64.0])}),
     "scaled_variance": _plain({"sizes": np.array([4.0, 16.0, 64.0])}),
     "aligned_scores": _plain({"sizes": np.array([4.0, 16.0, 64.0])}),
-    "own_slopes": _plain({"weights": np.array([0.9, 0.99])}),
+    "own_slopes": _plain({"weights": np.array([0.8, 0.95])}),
     "softmax_slopes": softmax_slopes,
     "causal_attention": causal_attention,
     "causal_pattern": causal_pattern,

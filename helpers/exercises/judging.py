@@ -150,12 +150,16 @@ def _fault_of_value(task: str, trial: Trial) -> str | None:
         at = tuple(np.argwhere(~np.isfinite(value))[0].tolist())
         return f"Every number of the result is finite; at {_index(at)} it is {value[at]}."
     off = _differs(value, right, tolerance(trial))
+    close = off.any() and not _differs(value, right, 1e-4).any()
     blocked = _blocked(trial.case)
     if task in WEIGHTS and blocked is not None and (value[blocked] != 0).any():
         at = tuple(np.argwhere(blocked & (value != 0))[0].tolist())
         return f"A blocked key has weight exactly 0; at {_index(at)} it is {value[at]:.4g}."
     if not off.any():
         return None
+    if close:
+        largest = float(np.abs(value - right).max())
+        return f"Close, but up to {largest:.0e} away, which is more than rounding explains."
     row = int(np.argwhere(off)[0][0]) if off.ndim > 1 else 0
     if task in WEIGHTS:
         return _fault_of_weights(value, row, tolerance(trial))

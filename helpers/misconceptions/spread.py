@@ -106,6 +106,17 @@ def in_proportion(weights):
 
 
 @wrong(
+    "slope-is-the-rest",
+    "own_slopes",
+    "A weight answers by as much as it has left to gain.",
+    verdict="only what is left to gain is counted",
+    why="A weight also needs something to grow from: a key with hardly any weight gains hardly anything.",
+)
+def what_is_left(weights):
+    return 1 - weights
+
+
+@wrong(
     "slope-constant",
     "own_slopes",
     "The same nudge moves every weight by the same amount.",

@@ -48,7 +48,15 @@ def _read(question: Question, raw: Any) -> Any:
         return typed.canonical(typed.read_shape(raw))
     if question.kind == "cells":
         one_row = question.shape[0] == 1 and np.ndim(raw) == 1 and len(raw) == question.shape[1]
-        return typed.canonical(typed.read_cells([raw] if one_row else raw, *question.shape))
+        try:
+            return typed.canonical(typed.read_cells([raw] if one_row else raw, *question.shape))
+        except ValueError as error:
+            if question.part != "rows that change":
+                raise
+            example = [0] * question.shape[1]
+            raise NotCommitted(
+                f"Type 1 where it changes and 0 where it stays, as in {example}. {error}"
+            ) from None
     return typed.canonical(_numbers(question, raw))
 
 

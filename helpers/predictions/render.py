@@ -361,7 +361,7 @@ def _words(question: Question, line: dict, changed: bool, coming_back: bool) -> 
 
 
 def _add_program(question: Question, entry: Any, words: dict[str, Any]) -> None:
-    if entry.program is None or question.task is None:
+    if entry.program is None or question.task is None or not question.show_program:
         return
     program = programs_for(question.task).get(entry.id)
     if program is None:

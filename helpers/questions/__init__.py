@@ -48,6 +48,7 @@ class Question:
     part: str = "all"
     cell: str | None = None
     ask: str = ""
+    show_program: bool = True  # whether the lines of a wrong program help beside a diagnosis
     labels: tuple[str, ...] = ()
     row_labels: tuple[str, ...] = ()
     unit: str | None = None
