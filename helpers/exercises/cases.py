@@ -82,6 +82,7 @@ def masked_weights() -> list[Case]:
     zero = np.array([[0.4, 1.1, -0.3], [0.0, 0.8, 1.4], [1.2, 0.0, -0.7]])
     uneven = np.array([[1, 1, 0, 0, 1], [0, 1, 1, 1, 0], [1, 0, 1, 0, 0]], dtype=bool)
     padding = patterns.causal(4) & patterns.keys([1, 0, 1, 1])
+    tiny = np.array([[1e-9, 0.3, 0.7], [-1e-9, 1e-6, 0.2], [1e-12, -1e-6, 0.0]])  # near 0, and ordinary
     low = S3.copy()
     lowest = S3.copy()
     low[0, 0], lowest[0, 0] = -2e4, -2e9
@@ -89,6 +90,8 @@ def masked_weights() -> list[Case]:
         Case({"scores": S2, "allowed": patterns.causal(2)}),
         Case({"scores": S3, "allowed": patterns.causal(3)}),
         Case({"scores": zero, "allowed": patterns.causal(3)}),
+        Case({"scores": tiny, "allowed": patterns.causal(3)}),
+        Case({"scores": -tiny, "allowed": patterns.causal(3)}),
         Case({"scores": np.array([[0.7]]), "allowed": patterns.causal(1)}),
         Case({"scores": np.array([[0.5, 900.0], [1.0, 0.3]]), "allowed": patterns.causal(2)}),
         Case({"scores": low, "allowed": patterns.causal(3)}),

@@ -222,10 +222,11 @@ def _index(at: tuple[int, ...]) -> str:
 def name(task: str, trials: Sequence[Trial]) -> str | None:
     """Find the wrong program, by id, that does as the function did in every trial.
 
-    Where none does, an overflow may hide it: then in every trial that gave finite numbers.
+    Where none does, an overflow may hide it, or axes in front that the function does not expect: then in every
+    trial that gave finite numbers, or in every one with the fewest axes.
     """
     finite = [trial for trial in trials if trial.value is not None and np.isfinite(trial.value).all()]
-    for tried in (trials, finite):
+    for tried in (trials, finite, [trial for trial in trials if axes(trial) == min(map(axes, trials))]):
         wrong = next((trial for trial in tried if trial.fault and trial.value is not None), None)
         if wrong is None or _alike(wrong.value, wrong.right, wrong):
             continue
@@ -233,6 +234,11 @@ def name(task: str, trials: Sequence[Trial]) -> str | None:
             if all(_does_as(program, trial) for trial in [wrong, *tried]):
                 return id
     return None
+
+
+def axes(trial: Trial) -> int:
+    """How many axes the largest input of a trial has."""
+    return max(np.ndim(value) for value in trial.case.args.values())
 
 
 def _does_as(program: Callable[..., Any], trial: Trial) -> bool:

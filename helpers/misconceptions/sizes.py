@@ -78,9 +78,9 @@ def one_score_matrix(T):
 @wrong(
     "growth-linear",
     "score_growth",
-    "Four times the tokens, four times the scores.",
+    "The scores grow as fast as the tokens.",
     verdict="the factor is not squared",
-    why="Four times the queries, and each of them meets four times the keys.",
+    why="There are that many times the queries, and each of them meets that many times the keys.",
 )
 def growth_linear(before, after):
     return after / before

@@ -29,7 +29,14 @@ _UNANSWERED = object()
 WAITING = "The run’s own result appears here once you commit. Running the cell again does not reveal it."
 
 
-def predict(question_id: str, answer: Any = _UNANSWERED, because: str = "", sure: int | None = None) -> None:
+def predict(
+    question_id: str,
+    answer: Any = _UNANSWERED,
+    because: str = "",
+    sure: int | None = None,
+    *,
+    variant: str | None = None,
+) -> None:
     """Show a question's card, or commit an answer typed as code.
 
     Parameters
@@ -43,6 +50,8 @@ def predict(question_id: str, answer: Any = _UNANSWERED, because: str = "", sure
         One line of reason.
     sure : {1, 2, 3}
         1 a guess, 2 fairly sure, 3 sure. Needed with an answer.
+    variant : str, optional
+        Which numbers, where a question is asked again with others; the card of `revisit` says it.
 
     Notes
     -----
@@ -50,7 +59,7 @@ def predict(question_id: str, answer: Any = _UNANSWERED, because: str = "", sure
     answer is a further line of the record.
     """
     try:
-        question = _mine(question_id)
+        question = _mine(question_id) if variant is None else questions.get(question_id).renew(variant)
     except ValueError as error:
         _say(str(error))
         return

@@ -12,6 +12,13 @@ import numpy as np
 from ..questions import NUMERIC, Question, agree
 from . import typed
 
+ONE_SOFTMAX = (
+    "softmax",
+    "shifted_softmax",
+    "masked_weights",
+    "attention_weights",
+    "head_weights",
+)  # of each row
 FINEST = 1e-4  # nobody is asked for digits beyond this
 
 
@@ -200,8 +207,10 @@ def _size(mine: float, run: float) -> str:
     if mine * run < 0:
         return "The sign parts first."
     ratio = mine / run
-    if 0.5 < ratio < 2:
+    if 0.9 < ratio < 1.1:
         return f"Near the run’s {run:.4g}, and not equal to it."
+    if 0.5 < ratio < 2:
+        return f"Yours is {'larger' if ratio > 1 else 'smaller'} than the run’s {run:.4g}."
     return (
         f"Yours is {ratio:.3g} times the run's."
         if ratio >= 2
@@ -221,7 +230,7 @@ def _weights_difference(question: Question, mine: np.ndarray, run: np.ndarray) -
         return f"It parts at the sum: a row of weights shares out 1, and yours adds up to {mine.sum():.3g}."
     gaps = run[:, None] - run[None, :]
     alike = np.argwhere((np.abs(gaps) < 1e-9) & (run[:, None] > 0) & (mine[:, None] - mine[None, :] > slack))
-    if len(alike):
+    if len(alike) and question.task in ONE_SOFTMAX:
         more, less = alike[0]
         return (
             f"It parts at the scores: {_label(question, less)} and {_label(question, more)} "
@@ -231,8 +240,8 @@ def _weights_difference(question: Question, mine: np.ndarray, run: np.ndarray) -
     if len(turned):
         more, less = turned[0]
         return (
-            f"It parts at the order: you put {_label(question, less)} before {_label(question, more)}; "
-            "the scores put it after."
+            f"It parts at the order: {_label(question, more)} weighs more than "
+            f"{_label(question, less)} in the run."
         )
     top, low = int(np.argmax(run)), int(np.argmin(np.where(run > 0, run, np.inf)))
     if mine[top] > 0 and mine[low] > 0 and run[top] > run[low]:

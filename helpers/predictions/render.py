@@ -14,7 +14,7 @@ from markupsafe import Markup
 from .. import figures
 from ..misconceptions import CATALOGUE, programs_for
 from ..questions import NUMERIC, Question, agree
-from . import answers
+from . import answers, own
 
 Bundle = dict[str, Any]
 SURENESS = {1: "a guess", 2: "fairly sure", 3: "sure"}
@@ -99,7 +99,7 @@ def example_call(question: Question) -> str:
     blanks = {
         "choice": '"a"',
         "number": "…",
-        "shape": "(…, …)",
+        "shape": "(…)",
         "words": '"…"',
         "row": "[" + ", ".join("…" for _ in range(question.shape[0])) + "]" if question.kind == "row" else "",
     }
@@ -109,7 +109,8 @@ def example_call(question: Question) -> str:
         + ", ".join("[" + ", ".join("…" * question.shape[1]) + "]" for _ in range(question.shape[0]))
         + "]"
     )
-    return f'predict("{question.id}", {blank}, because="…", sure=2)'
+    again = f', variant="{question.variant}"' if own.is_again({"variant": question.variant}) else ""
+    return f'predict("{question.id}", {blank}, because="…", sure=2{again})'
 
 
 def number(value: float) -> str:

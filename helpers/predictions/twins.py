@@ -65,7 +65,8 @@ def beside(lines: list[dict], held: bool = False) -> render.Bundle:
     sentence = "" if held else _count(found)
     shown = [
         {
-            "ask": render.markdown(before.question.text),
+            "before": render.markdown(before.question.text),
+            "after": render.markdown(after.question.text),
             "table": _table(before, after),
             "explanation": "" if held else render.markdown(before.question.say(before.question.explanation)),
         }
@@ -91,8 +92,8 @@ def _count(found: list[tuple[Side, Side]]) -> str:
 
 
 def _table(before: Side, after: Side) -> Markup:
-    rows = [("abh-you", "you, before", before.said), ("abh-ran", "run", before.run)]
-    rows += [("abh-you", "you, now", after.said), ("abh-ran", "run", after.run)]
+    rows = [("abh-you", "you, before", before.said), ("abh-ran", "run, before", before.run)]
+    rows += [("abh-you", "you, now", after.said), ("abh-ran", "run, now", after.run)]
     row = Markup('<tr class="{}"><th scope="row">{}</th><td>{}</td></tr>')
     return Markup('<table class="abh-says">{}</table>').format(
         Markup("").join(row.format(*one) for one in rows)
