@@ -259,14 +259,16 @@ def quotes(table: dict[str, Any], texts: dict[str, str]) -> Iterator[str]:
         place, words = entry["place"], entry["words"]
         if words not in texts.get(place, ""):
             yield f"{place}: {words!r} does not stand there: remove the entry"
-        kinds = [name for name in ("catalogue", "course", "unlisted") if name in entry]
-        if len(kinds) != 1:
-            yield f"{place}: {words!r} needs catalogue, course or unlisted, and only one of these"
-        elif kinds == ["course"] and entry["course"] not in course:
+        if sum(name in entry for name in ("catalogue", "course")) != 1:
+            yield f"{place}: {words!r} needs catalogue or course, and only one of these"
+        elif entry.get("course", next(iter(course))) not in course:
             yield f"{place}: {entry['course']} is none of the course's sources"
-        elif kinds == ["catalogue"]:
+        elif "catalogue" in entry:
             held = CATALOGUE[entry["catalogue"]].source if entry["catalogue"] in CATALOGUE else ""
-            if not entry.get("source") or entry["source"] not in held:
+            listed = bool(entry.get("source")) and entry["source"] in held
+            if listed and "unlisted" in entry:
+                yield f"{place}: {entry['catalogue']} names {entry['source']!r} now: remove `unlisted`"
+            if not listed and "unlisted" not in entry:
                 yield f"{place}: {entry['catalogue']} does not name {entry.get('source')!r} as its source"
 
 
@@ -366,6 +368,11 @@ DEFECTS = {
     "no source": (lambda t, p: entry(t, FILLS).pop("source"), "does not name"),
     "no such entry": (lambda t, p: entry(t, FILLS).update(catalogue="none"), "does not name"),
     "no kind of quote": (lambda t, p: entry(t, FILLS).pop("catalogue"), "needs catalogue"),
+    "course source unknown": (
+        lambda t, p: entry(t, "00_start_here/recap").update(course="x"),
+        "none of the course's",
+    ),
+    "unlisted without need": (lambda t, p: entry(t, FILLS).update(unlisted="x"), "remove `unlisted`"),
 }
 
 
