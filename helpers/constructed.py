@@ -9,6 +9,12 @@ from numpy.typing import NDArray
 
 from .attention import softmax
 
+SENTENCES = (  # with the places of verb and subject, counted from 0
+    ("yesterday the baby slept", 3, 2),
+    ("birds in trees sing", 3, 0),
+    ("a small dog barks", 3, 2),
+)
+
 
 def built_head(words: Sequence[str], score: float = 4.0) -> NDArray[np.floating]:
     """Weights of a head that was constructed, not trained: every word reads the word before it.

@@ -147,7 +147,7 @@ def _within(
 
 def _place(filename: str, line: int) -> str:
     source = linecache.getline(filename, line).strip()
-    return f"`{source}`" if source else f"line {line}"
+    return f"`{source}` (line {line})" if source else f"line {line}"
 
 
 def _in_words(error: BaseException, function: Callable[..., Any]) -> str:
@@ -157,5 +157,5 @@ def _in_words(error: BaseException, function: Callable[..., Any]) -> str:
     own = getattr(getattr(function, "__code__", None), "co_filename", None)
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == own]
     if lines:
-        return f"It stopped at {_place(own, lines[-1].lineno)} (line {lines[-1].lineno}) with {said}"
+        return f"It stopped at {_place(own, lines[-1].lineno)} with {said}"
     return f"It stopped with {said}"

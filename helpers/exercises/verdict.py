@@ -59,7 +59,7 @@ def judge(
         score,
         title,
         rows=tuple(rows),
-        said=() if entry else (*([leak] if leak else []), _advice(first, task)),
+        said=() if entry else (*([leak] if leak else []), _advice(first, trials, task)),
         lines=tuple(entry.lines(task)) if entry else (),
         whole=entry is not None and task in entry.programs,
         why=entry.why if entry else "",
@@ -142,7 +142,10 @@ def _notes(trials: Sequence[judging.Trial], right: bool) -> tuple[str, ...]:
     )
 
 
-def _advice(trial: judging.Trial, task: str) -> str:
+def _advice(trial: judging.Trial, trials: Sequence[judging.Trial], task: str) -> str:
+    fewest = min(map(judging.axes, trials))
+    if judging.axes(trial) > fewest and not any(one.fault for one in trials if judging.axes(one) == fewest):
+        return "Right without axes in front, but not with them. Count axes from the end: -3, -2, -1."
     if trial.outcome.error:
         return "Call it yourself on these inputs to look closer."
     if task not in (*judging.WEIGHTS, *judging.OUTPUTS):

@@ -281,7 +281,7 @@ def masked_nan(Q, K, V, allowed):
     "align",
     "causal_pattern",
     "Query 0 stands at key 0, however many keys there are.",
-    verdict="aligned at the top left, where the last query stands at the last key",
+    verdict="aligned at the top left, as if the first query stood at the first key",
     why="With cached keys one new query stands at the end and may read all of "
     "them; aligned at the top left it reads only key 0.",
     source="flash-attention #517; mlx #2835; tvm PR #14907",

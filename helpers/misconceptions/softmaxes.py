@@ -132,7 +132,7 @@ def legal_order_reversed(scores, allowed):
     verdict="the softmax runs over the queries instead of over the keys",
     why="Each query shares out its own attention, so each row sums to 1. Here the columns do.",
     source="PetrochukM/PyTorch-NLP #2; nerminnuraydogan/vision-transformer "
-    "#1; nerdai/llms-from-scratch-rs PR #30",
+    "#1; nerdai/llms-from-scratch-rs PR #30; labml #146",
 )
 def axis(scores):
     return softmax(scores, axis=0)
