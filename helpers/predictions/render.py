@@ -275,9 +275,13 @@ def _grid_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Mark
     if answer is not None:
         yours = np.array([one.value for one in answers.flat_numbers(question, answer)])
         shown = {"you": yours.reshape(question.shape), "run": ran}
-    names = {"rows": question.row_labels or None, "columns": question.labels or None}
+    rows, columns = question.shape
+    names = {
+        "rows": question.row_labels or [f"row {i}" for i in range(rows)],
+        "columns": question.labels or [f"column {j}" for j in range(columns)],
+    }
     tables = [
-        Markup('<p class="abh-note">{}</p>{}').format(who, Markup(figures.matrix(numbers, **names).table))
+        Markup('<p class="abh-note">{}</p>{}').format(who, Markup(figures.table(numbers, **names).table))
         for who, numbers in shown.items()
     ]
     return Markup("").join(tables), Markup(""), text
