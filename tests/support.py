@@ -26,7 +26,8 @@ def optional(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError:
-        missing(f"{name} is not installed: pip install -r requirements-frameworks.txt")
+        kind = "frameworks" if name in ("torch", "jax", "keras") else "dev"
+        missing(f"{name} is not installed: pip install -r requirements-{kind}.txt")
         raise
 
 
