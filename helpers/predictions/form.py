@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import ipywidgets as widgets
 from markupsafe import Markup
+from traitlets import TraitError
 
 from ..questions import Question
 from .answers import NotCommitted
+from .kernel import Session, session
 from .render import SURENESS, style
 
 Commit = Callable[[Any, str, "int | None"], None]
 LARGEST_CLICKED = 6  # rows or columns; larger patterns are typed as code
+_newest: WeakKeyDictionary[Session, dict[tuple[str, str], Form]] = WeakKeyDictionary()
 
 
 class Form:
@@ -29,7 +33,10 @@ class Form:
         known = (
             draft is not None and draft["version"] == question.version
         )  # else its answer may have another form
-        self.answer, self._read = _answer_field(question, draft["answer"] if known else None)
+        try:
+            self.answer, self._read = _answer_field(question, draft["answer"] if known else None)
+        except (TraitError, IndexError, TypeError):  # the version is the same, and the answer fits no more
+            self.answer, self._read = _answer_field(question, None)
         self.because = widgets.Text(
             description="because",
             placeholder="one line of reason",
@@ -49,7 +56,7 @@ class Form:
         self.button.on_click(
             lambda _: self._press(self._read, needs_all=True) if self.is_open else self.open()
         )
-        self.unknown.on_click(lambda _: self._press(lambda: None, needs_all=False))
+        self.unknown.on_click(lambda _: self._say_unknown())
         self._fields = (self.answer, self.because, self.sure, self.unknown)
         buttons = widgets.HBox([self.button, self.unknown])
         self.box = widgets.VBox(
@@ -57,6 +64,27 @@ class Form:
         )
         self.box.add_class("abh-form")
         self.open() if draft is None else self.fold()
+        newest = _newest.setdefault(session(), {})
+        key = question.id, question.variant
+        if draft is None and key in newest:
+            self._take_over(newest[key])
+        newest[key] = self
+
+    def _take_over(self, before: Form) -> None:
+        """Keep what was filled in and not committed when the cell runs again, as Shift+Enter in a box makes it."""
+        if before.is_open:
+            for old, new in zip(before._entries(), self._entries(), strict=True):
+                new.value = old.value
+
+    def _entries(self) -> list[widgets.Widget]:
+        """Every box, choice and toggle, in order."""
+        found, left = [], [self.answer, self.because, self.sure]
+        while left:
+            widget = left.pop(0)
+            left = [*getattr(widget, "children", ()), *left]
+            if hasattr(widget, "value") and not isinstance(widget, widgets.Label):
+                found.append(widget)
+        return found
 
     def open(self) -> None:
         """Show the boxes."""
@@ -94,6 +122,12 @@ class Form:
                 f"The card failed ({type(error).__name__}: {error}). "
                 "If it does not say committed, type your answer as code instead."
             )
+
+    def _say_unknown(self) -> None:
+        """Commit "I don't know yet". Its button is gone then, so the focus moves to the one that stays."""
+        self._press(lambda: None, needs_all=False)
+        if not self.is_open:
+            self.button.focus()
 
     def tell(self, text: str) -> None:
         """Show a sentence below the buttons; announced by screen readers."""
