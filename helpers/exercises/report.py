@@ -89,6 +89,6 @@ class Result:
     @staticmethod
     def _row(name: str, value: str) -> Markup:
         inside = Markup("{}") if name in PROSE else Markup(f'<pre style="{CODE}">{{}}</pre>')
-        return Markup('<tr><th scope="row" style="{}">{}</th><td style="{}">{}</td></tr>').format(
-            f"{CELL};font-weight:400;white-space:nowrap", name, CELL, inside.format(value)
-        )
+        return Markup(
+            '<tr style="background:transparent"><th scope="row" style="{}">{}</th><td style="{}">{}</td></tr>'
+        ).format(f"{CELL};font-weight:400;white-space:nowrap", name, CELL, inside.format(value))
