@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pytest
 
 from helpers import compare, diagnose, predict, progress, questions, revisit, show
 from helpers.attention import attention_weights
+from helpers.classroom.key import right_answers
 from helpers.misconceptions import CATALOGUE
-from helpers.predictions import answers, kernel, overview
+from helpers.predictions import answers, kernel, overview, picture
 from helpers.predictions.form import Form
 from helpers.questions import Option, Question
 
@@ -428,3 +430,114 @@ def test_a_damaged_record_is_told_once_and_kept(page: Page, tmp_path: Path) -> N
     predict("99-row")
     assert "line 1" in page.html
     assert path.read_text(encoding="utf-8").startswith("<<<<<<< HEAD")
+
+
+def test_a_tensor_with_autograd_is_compared_and_another_failure_is_a_sentence(page: Page) -> None:
+    torch = pytest.importorskip("torch")
+    compare("99-row", torch.tensor(WEIGHTS, requires_grad=True))
+    compare("99-row", torch.tensor(WEIGHTS).bfloat16())
+    predict("99-row", torch.tensor(WEIGHTS).bfloat16(), because="x", sure=1)
+    assert "BFloat16" in page.text
+    predict("99-row", answers.as_typed(ROW, ROW.truth), because="x", sure=1)
+    assert "Yes, your prediction" in page.text
+    assert "cannot set beside" in page.text
+
+
+def test_the_run_is_shown_as_it_was_when_its_cell_ran(page: Page) -> None:
+    run = np.array(WEIGHTS)
+    compare("99-row", run)
+    run *= 2
+    predict("99-row", answers.as_typed(ROW, ROW.truth), because="x", sure=1)
+    assert "Yes, your prediction" in page.text
+
+
+@pytest.mark.parametrize(
+    ("question", "run"),
+    [(ROW, [0.2] * 5), (OTHERS[2], np.full((3, 4), 0.25)), (OTHERS[3], np.ones((4, 4), dtype=bool))],
+    ids=["row", "grid", "cells"],
+)
+def test_a_run_with_more_keys_is_shown_and_not_judged(page: Page, question: Question, run: Any) -> None:
+    predict(question.id, answers.as_typed(question, question.truth), because="x", sure=1)
+    compare(question.id, run)
+    assert "nothing is judged; both are shown" in page.text
+
+
+@pytest.mark.parametrize("sure", [True, 2.0, "2", [2], np.array([1, 2]), 0])
+def test_another_sureness_is_a_sentence(page: Page, tmp_path: Path, sure: Any) -> None:
+    predict("99-row", [0.25] * 4, because="x", sure=sure)
+    assert "sure=1" in page.text
+    assert lines(tmp_path) == []
+
+
+def test_a_sureness_from_numpy_is_read(page: Page, tmp_path: Path) -> None:
+    predict("99-row", [0.25] * 4, because="x", sure=np.int64(2))
+    assert lines(tmp_path)[0]["sure"] == 2
+
+
+def test_no_id_raises(page: Page) -> None:
+    show("a text", after="99-rwo")
+    predict(["99-row"])
+    compare(None, 1)
+    assert page.text.count("There is no question") == 3
+    assert "a text" not in page.text
+
+
+def test_held_explanations_stay_out_of_words_and_of_the_picture(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EXPLANATIONS", "held")
+    predict("99-words", "a thought", because="x", sure=1)
+    compare("99-words")
+    predict("99-row", answers.as_typed(ROW, ROW.wrong["uniform"]), because="x", sure=3)
+    picture()
+    for shown in (page.text, page.html):
+        assert "Because." not in shown
+        assert CATALOGUE["uniform"].belief not in shown
+
+
+@pytest.mark.parametrize("saved", [b'\xef\xbb\xbfexplanations = "held"\r\n', b"explanations = held"])
+def test_a_slip_in_the_class_settings_opens_nothing(page: Page, tmp_path: Path, saved: bytes) -> None:
+    (tmp_path / "class_settings.toml").write_bytes(saved)
+    assert kernel.session().explanations_held
+
+
+def test_a_return_is_promised_only_where_the_first_answer_brings_it(page: Page, tmp_path: Path) -> None:
+    wrong = answers.as_typed(ROW, ROW.wrong["uniform"])
+    predict("99-row", wrong, because="x", sure=1)
+    predict("99-row", wrong, because="x", sure=3)
+    compare("99-row", WEIGHTS)
+    assert overview.coming_back(lines(tmp_path)) == []
+    assert "revisit()" not in page.text
+
+
+@pytest.mark.parametrize("now", [ROW, CHOICE, *OTHERS[:5]], ids=lambda question: question.kind)
+@pytest.mark.parametrize("then", [ROW, CHOICE, *OTHERS[:5]], ids=lambda question: question.kind)
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_answer_to_an_earlier_form_of_a_question_breaks_nothing(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: Question, now: Question, version: int
+) -> None:
+    typed = ["a thought" if one.kind == "words" else answers.as_typed(one, one.truth) for one in (then, now)]
+    predict(then.id, typed[0], because="x", sure=3)
+    monkeypatch.setitem(questions.load(), then.id, replace(now, id=then.id, version=version))
+    predict(then.id)
+    compare(then.id, now.run())
+    progress()
+    if version == 2:
+        assert "Yes, your prediction" not in page.text
+        predict(then.id, typed[1], because="x", sure=3)
+        assert len(lines(tmp_path)) == 2
+
+
+def test_words_are_shown_as_typed(page: Page) -> None:
+    predict("99-words", "Q*K*V ![seen](https://example.org/seen.png)", because="x", sure=1)
+    compare("99-words")
+    assert "Q*K*V" in page.html
+    assert "<img" not in page.html
+
+
+def test_a_key_answers_the_numbers_of_its_class(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUESTION_NUMBERS", "autumn")
+    for name, said in right_answers("10_check_your_understanding").items():
+        predict(name, **said)
+        compare(name)
+    assert page.text.count("Yes, your prediction") == 10

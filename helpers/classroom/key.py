@@ -125,6 +125,9 @@ def right_answers(notebook: str) -> dict[str, dict[str, Any]]:
     """
     Give what a learner types who is right about everything a notebook asks, and sure of it.
 
+    Where each learner has other numbers, the answers are to those of an empty record: ``QUESTION_NUMBERS`` in the
+    environment names a class's own.
+
     Parameters
     ----------
     notebook : str
@@ -136,10 +139,11 @@ def right_answers(notebook: str) -> dict[str, dict[str, Any]]:
         As `learner_notebook` takes them. Where nothing computes an answer (words), the model reason is it.
     """
     from .. import questions
-    from ..predictions import answers
+    from ..predictions import answers, own
 
     found = {}
     for question in questions.of_notebook(notebook):
+        question = own.of(question, [])
         because = question.say(question.because)
         value = because if question.truth is None else answers.as_typed(question, question.truth)
         found[question.id] = {"answer": value, "because": because, "sure": 3}
@@ -165,7 +169,8 @@ def _execute(notebook: NotebookNode) -> NotebookNode:
             record_timing=False,
             store_widget_state=False,
         )
-        client.execute(env={**os.environ, "PREDICTIONS_FILE": str(Path(folder) / "my_predictions.jsonl")})
+        own_place = {"PREDICTIONS_FILE": str(Path(folder) / "my_predictions.jsonl"), "EXPLANATIONS": "open"}
+        client.execute(env={**os.environ, **own_place})
     notebook.metadata = metadata  # execution adds the interpreter's version
     for cell in _code_cells(notebook):
         if "measured" in cell.metadata.get("tags", ()):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 from .. import questions
 from ..questions import Question
@@ -59,7 +62,7 @@ def predict(
     answer is a further line of the record.
     """
     try:
-        question = _mine(question_id) if variant is None else questions.get(question_id).renew(variant)
+        question = _mine(question_id) if variant is None else questions.get(question_id).renew(str(variant))
     except ValueError as error:
         _say(str(error))
         return
@@ -105,18 +108,7 @@ def compare(question_id: str, value: Any = None) -> None:
     except ValueError as error:
         _say(str(error))
         return
-    now = session()
-
-    def draw() -> tuple[render.Bundle, Mapping[str, Any]]:
-        lines = now.record.lines(question.id)
-        first = _first(lines, question)
-        if first is None:
-            return render.waiting(question, WAITING), {}
-        latest = _latest(lines, question)
-        bundle = _safely(question, latest, value, now.explanations_held)
-        return bundle, {"predictions": lines}  # the notebook alone is then a complete submission
-
-    now.watch(question.id, draw)
+    _watch_comparison(question, _as_it_is(value))
 
 
 def show(thing: Any, after: str | None = None) -> None:
@@ -131,7 +123,11 @@ def show(thing: Any, after: str | None = None) -> None:
     if after is None:
         Slot(bundle)
         return
-    question = questions.get(after)
+    try:
+        question = questions.get(after)
+    except ValueError as error:
+        _say(str(error))
+        return
     now = session()
 
     def draw() -> tuple[render.Bundle, Mapping[str, Any]]:
@@ -155,7 +151,7 @@ def picture() -> None:
     from . import overview
 
     now = session()
-    now.watch("*", lambda: (overview.picture(now.record.lines()), {}))
+    now.watch("*", lambda: (overview.picture(now.record.lines(), now.explanations_held), {}))
 
 
 def before_and_after() -> None:
@@ -174,36 +170,41 @@ def revisit() -> None:
     now.watch("*", lambda: (render.waiting(None, overview.agenda(now.record.lines())), {}))
     for question in overview.due(now.record.lines())[: overview.MOST_AGAIN]:
         _Card(question).show()
-        _compare_fresh(question)
+        _watch_comparison(question)
 
 
-def _compare_fresh(question: Question) -> None:
+def _watch_comparison(question: Question, value: Any = None) -> None:
     now = session()
 
     def draw() -> tuple[render.Bundle, Mapping[str, Any]]:
         lines = now.record.lines(question.id)
-        latest = _latest(lines, question)
-        if latest is None:
+        mine = [line for line in lines if line["variant"] == question.variant]
+        if not mine:
             return render.waiting(question, WAITING), {}
-        return _safely(question, latest, None, now.explanations_held), {"predictions": lines}
+        bundle = _safely(question, mine[0], mine[-1], value, now.explanations_held)
+        return bundle, {"predictions": lines}  # the notebook alone is then a complete submission
 
     now.watch(question.id, draw)
 
 
-def _first(lines: list[dict], question: Question) -> dict | None:
-    return next((line for line in lines if line["variant"] == question.variant), None)
+def _as_it_is(value: Any) -> Any:
+    """A copy of a run's numbers: a later cell may write into them before a commit draws them. Tensors lose autograd."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_as_it_is, value)) if type(value) in (tuple, list) else value
+    if hasattr(value, "detach"):
+        return value.detach().cpu().clone()
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _latest(lines: list[dict], question: Question) -> dict | None:
-    return next((line for line in reversed(lines) if line["variant"] == question.variant), None)
-
-
-def _safely(question: Question, line: dict, value: Any, held: bool) -> render.Bundle:
+def _safely(question: Question, first: dict, latest: dict, value: Any, held: bool) -> render.Bundle:
     """Draw a comparison; a value that cannot be compared is said in a sentence rather than raised at the learner."""
-    comes_back = own.comes_back(question) and not own.is_again(line)
+    from . import overview
+
     try:
-        return render.comparison(question, line, value, held, comes_back)
-    except (ValueError, TypeError, IndexError) as error:
+        comes_back = own.comes_back(question) and not own.is_again(first)
+        comes_back = comes_back and first["sure"] == 3 and overview.judged(first) is False
+        return render.comparison(question, latest, value, held, comes_back)
+    except (ValueError, TypeError, IndexError, RuntimeError) as error:
         text = f"compare({question.id!r}, …) was given something it cannot set beside the prediction: {error}"
         return render.waiting(question, text)
 
@@ -256,7 +257,9 @@ class _Card:
         The same cell run or the same button pressed again adds nothing.
         """
         committed = None if answer is None else answers.read(self.question, answer)
-        if committed is not None and sure not in (1, 2, 3):
+        if committed is not None and (
+            type(sure) is bool or not isinstance(sure, Integral) or sure not in (1, 2, 3)
+        ):
             raise NotCommitted(
                 "Say how sure you are: sure=1 (a guess), sure=2 (fairly sure) or sure=3 (sure)."
             )
@@ -269,10 +272,10 @@ class _Card:
             kind=self.question.kind,
             answer=committed,
             because=because,
-            sure=sure if committed is not None else None,
+            sure=int(sure) if committed is not None else None,
             attempt=len(lines) + 1,
         )
-        if lines and all(line[name] == lines[-1][name] for name in ("answer", "because", "sure")):
+        if lines and all(line[name] == lines[-1][name] for name in ("answer", "because", "sure", "version")):
             return ""
         saved = self.session.record.append(line)
         self.session.committed(self.question.id)

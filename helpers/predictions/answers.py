@@ -37,7 +37,7 @@ def read(question: Question, raw: Any) -> Any:
     """
     try:
         answer = _read(question, raw)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:  # a TypeError: a tensor that NumPy has no type for
         raise NotCommitted(str(error)) from None
     if question.kind in NUMERIC:
         _ask_for_a_digit(question, answer)

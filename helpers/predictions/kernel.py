@@ -69,14 +69,19 @@ class Session:
 
     @property
     def explanations_held(self) -> bool:
-        """Whether the class opens explanations later: ``EXPLANATIONS=held``, or so in ``class_settings.toml``."""
+        """Whether the class opens explanations later: ``EXPLANATIONS=held``, or so in ``class_settings.toml``.
+
+        A settings file that cannot be read as TOML holds them: a slip in it must not open what was to be held.
+        """
         if "EXPLANATIONS" in os.environ:
             return os.environ["EXPLANATIONS"] == "held"
         try:
-            settings = (self.path.parent / "class_settings.toml").read_text(encoding="utf-8")
+            settings = (self.path.parent / "class_settings.toml").read_text(encoding="utf-8-sig")
             return tomllib.loads(settings).get("explanations") == "held"
-        except (OSError, ValueError):
+        except OSError:
             return False
+        except ValueError:
+            return True
 
 
 _current: Session | None = None

@@ -235,8 +235,11 @@ def _by_day(waiting: list[Return]) -> str:
 # The whole picture, for the end of the course.
 
 
-def picture(lines: list[dict]) -> render.Bundle:
-    """Predictions over time, sure against right, misconceptions met and cleared, and where to look again."""
+def picture(lines: list[dict], held: bool = False) -> render.Bundle:
+    """Predictions over time, sure against right, misconceptions met and cleared, and where to look again.
+
+    While explanations are ``held`` back, no misconception is named.
+    """
     found = events(lines)
     firsts = list(_firsts(found).values())
     days, sureness, halves = _days(found), _sureness(firsts), _halves(firsts)
@@ -247,12 +250,16 @@ def picture(lines: list[dict]) -> render.Bundle:
         "sureness": sureness,
         "halves": list(halves),
         "sentence": _sentence(sureness),
-        "met": _met(found),
+        "met": [] if held else _met(found),
         "again": _to_look_at_again(found),
         "back": agenda(lines),
     }
     html = render._template("picture.html").render(
-        style=render.style(), over_time=_over_time(days), calibration=_calibration(sureness, halves), **said
+        style=render.style(),
+        over_time=_over_time(days),
+        calibration=_calibration(sureness, halves),
+        held=held,
+        **said,
     )
     return {"text/html": html, "text/plain": _plain(**said)}
 

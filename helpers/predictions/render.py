@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 import numpy as np
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from .. import figures
 from ..misconceptions import CATALOGUE, programs_for
@@ -18,6 +18,8 @@ from . import answers, own
 
 Bundle = dict[str, Any]
 SURENESS = {1: "a guess", 2: "fairly sure", 3: "sure"}
+EARLIER = "The question has changed since this answer, so nothing is judged. You can still change your mind."
+HELD = "Explained once your class opens the explanations."
 MOST_CELLS = 40  # a result with more numbers than this is not written out beside a choice
 
 
@@ -140,9 +142,14 @@ def value_text(value: Any) -> str:
 
 
 def answer_text(question: Question, answer: Any) -> str:
-    """A committed answer in one line, as the learner typed it."""
-    if answer is None:
-        return "I don’t know yet"
+    """A committed answer in one line, as the learner typed it; what answers another form of the question, as it is."""
+    try:
+        return "I don’t know yet" if answer is None else _answer_text(question, answer)
+    except (TypeError, ValueError, IndexError):
+        return str(answer)
+
+
+def _answer_text(question: Question, answer: Any) -> str:
     if question.kind == "choice":
         option = question.option(answer)
         return option.says if option else str(answer)
@@ -170,11 +177,21 @@ def comparison(question: Question, line: dict, value: Any, held: bool, coming_ba
     """Yours beside the run's, the verdict, the wrong program if one is known, and the explanation."""
     answer = line["answer"]
     ran, changed = _ran(question, value)
-    table, picture, plain = _beside(question, answer, ran, value)
+    earlier = line["version"] != question.version
+    if question.kind == "words":
+        table, picture, plain = _one_line_each(
+            question, answer, HELD if held else question.say(question.explanation)
+        )
+    elif question.kind != "choice" and (earlier or _has_other_sizes(question, ran)):
+        table, picture, plain = _one_line_each(question, answer, value_text(ran))
+    else:
+        table, picture, plain = _beside(question, answer, ran, value)
     context: dict[str, Any] = {"table": table, "picture": picture}
     said = [f"Compare {question.id}. {plain}"]
     if not held:
-        headline, words = _words(question, line, changed, coming_back)
+        headline, words = EARLIER, {"plain": []}
+        if not earlier:
+            headline, words = _words(question, line, changed, coming_back)
         context |= {"headline": headline, **words}
         said += [headline, *words["plain"]]
     html = _template("compare.html").render(style=style(), question=question, **context)
@@ -218,17 +235,25 @@ def _beside(question: Question, answer: Any, ran: Any, value: Any) -> tuple[Mark
         return _grid_beside(question, answer, np.asarray(ran, dtype=float))
     if question.kind == "choice":
         return _choice_beside(question, answer, ran, value)
-    run = question.say(question.explanation) if question.kind == "words" else value_text(ran)
-    return *_two_lines(
-        answer_text(question, answer), run
-    ), f"You: {answer_text(question, answer)}. Run: {run}."
+    return _one_line_each(question, answer, value_text(ran))
+
+
+def _has_other_sizes(question: Question, ran: Any) -> bool:
+    """Whether a run on changed numbers has more or fewer entries than the question has boxes."""
+    return np.ndim(ran) == len(question.shape) > 0 and np.shape(ran) != question.shape
+
+
+def _one_line_each(question: Question, answer: Any, run: str) -> tuple[Markup, Markup, str]:
+    yours = answer_text(question, answer)
+    table, picture = _two_lines(yours if question.kind == "choice" else escape(yours), run)
+    return table, picture, f"You: {yours}. Run: {run.removesuffix('.')}."
 
 
 def _two_lines(you: str, run: str) -> tuple[Markup, Markup]:
     table = Markup(
         '<table class="abh-says"><tr class="abh-you"><th scope="row">you</th><td>{}</td></tr>'
         '<tr class="abh-ran"><th scope="row">run</th><td>{}</td></tr></table>'
-    ).format(_inline(you), _inline(run))
+    ).format(you if isinstance(you, Markup) else _inline(you), _inline(run))
     return table, Markup("")
 
 

@@ -215,7 +215,7 @@ def load() -> dict[str, Question]:
 def get(question_id: str) -> Question:
     """One question by id; ValueError with the nearest ids for a name that is not there."""
     questions = load()
-    if question_id not in questions:
+    if not isinstance(question_id, str) or question_id not in questions:
         near = [name for name in questions if name[:2] == str(question_id)[:2]] or list(questions)
         raise ValueError(f"There is no question {question_id!r}. Known: {', '.join(near)}.")
     return questions[question_id]
