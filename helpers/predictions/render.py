@@ -20,6 +20,7 @@ Bundle = dict[str, Any]
 SURENESS = {1: "a guess", 2: "fairly sure", 3: "sure"}
 EARLIER = "The question has changed since this answer, so nothing is judged. You can still change your mind."
 HELD = "Explained once your class opens the explanations."
+_LATER = "Later, run this cell again to change your mind; the first answer stays in the record."
 MOST_CELLS = 40  # a result with more numbers than this is not written out beside a choice
 
 
@@ -78,7 +79,7 @@ def committed_card(
         said=said,
         problems=problems,
         state=f"committed, {sure}" if sure else "committed",
-        note="Run this cell again to change your mind; the first answer stays in the record.",
+        note=_LATER if not own.is_again({"variant": question.variant}) else "",
     )
     plain = [f"Predict {question.id}: committed.", *said, *problems]
     return {"text/html": html, "text/plain": " ".join(plain)}
