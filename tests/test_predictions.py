@@ -19,6 +19,7 @@ from helpers.misconceptions import CATALOGUE
 from helpers.predictions import answers, kernel, overview, picture
 from helpers.predictions.form import Form
 from helpers.questions import Option, Question
+from tests.support import optional
 
 Q, K = [[0.5, -1.0, 2.0]], [[1.0, 0.2, 0.4], [-0.3, 1.0, 0.1], [0.6, 0.5, -0.8], [0.0, -1.2, 0.3]]
 WEIGHTS = attention_weights(Q, K)[0]
@@ -433,7 +434,7 @@ def test_a_damaged_record_is_told_once_and_kept(page: Page, tmp_path: Path) -> N
 
 
 def test_a_tensor_with_autograd_is_compared_and_another_failure_is_a_sentence(page: Page) -> None:
-    torch = pytest.importorskip("torch")
+    torch = optional("torch")
     compare("99-row", torch.tensor(WEIGHTS, requires_grad=True))
     compare("99-row", torch.tensor(WEIGHTS).bfloat16())
     predict("99-row", torch.tensor(WEIGHTS).bfloat16(), because="x", sure=1)
