@@ -6,6 +6,7 @@ import base64
 import io
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ _NARROW = 400
 _FONT = "var(--jp-ui-font-family, system-ui, sans-serif)"
 
 
+@lru_cache(maxsize=4096)
 def text_width(text: str, size: float = 13) -> float:
     """Width of a text in px, estimated on the safe side: the font is the reader's."""
     width = 0.0
@@ -40,6 +42,7 @@ def text(content: str, x: float, y: float, **attributes: Any) -> Markup:
     return tag("text", content, x=round(x, 1), y=round(y, 1), **attributes)
 
 
+@lru_cache(maxsize=4096)  # a live figure draws the same labels in every frame
 def label(content: str, x: float, y: float, anchor: str, size: float, turn: int | None = None) -> Markup:
     """A token, its blanks kept, turned by `turn` degrees about where it starts."""
     short = elided(content)
@@ -78,7 +81,7 @@ def image(pixels: np.ndarray, x: float, y: float, width: float, height: float) -
     from PIL import Image
 
     file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
+    Image.fromarray(pixels).save(file, "PNG", compress_level=1)  # a third longer, in a tenth of the time
     return tag(
         "image",
         href="data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii"),
@@ -95,7 +98,13 @@ def hatch(cells: np.ndarray, left: float, top: float, w: float, h: float) -> Mar
     """Diagonal lines over the marked cells, drawn one by one: a pattern would need an id."""
     if not cells.any():
         return Markup("")
-    rows, columns = cells.shape
+    return _hatch(cells.tobytes(), cells.shape, left, top, w, h)
+
+
+@lru_cache(maxsize=64)  # from one frame of a live figure to the next, the blocked cells seldom change
+def _hatch(cells: bytes, shape: tuple[int, int], left: float, top: float, w: float, h: float) -> Markup:
+    rows, columns = shape
+    cells = np.frombuffer(cells, bool).reshape(shape)
     step = 8.0 if min(w, h) >= 8 else max(min(w, h), 4.0)
     path = []
     for c in np.arange(step / 2, columns * w + rows * h, step):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from . import palette
 from .draw import box, elided, hatch, image, label, lines, outline, text, text_width
@@ -119,15 +120,20 @@ class Frame:
                 image(pixels, self.left, self.top, self.right - self.left, self.bottom - self.top),
                 hatched,
             ]
+        # Written out rather than put together by `tag`: they are most of a live figure's time for a frame.
         parts, dark, plain = [], [], []
-        for i, j in np.argwhere(~grid.blocked):
+        shades, empty = shades.tolist(), empty.tolist()
+        size = f'width="{self.w:g}" height="{self.h:g}"'
+        for i, j in np.argwhere(~grid.blocked).tolist():
             x, y = self.left + j * self.w, self.top + i * self.h
-            fill = "#{:02x}{:02x}{:02x}".format(*shades[i, j])
-            if not empty[i, j]:
-                parts.append(box(x, y, self.w, self.h, fill=fill))
+            fill = "#{:02x}{:02x}{:02x}".format(*shades[i][j])
+            if not empty[i][j]:
+                parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" {size} fill="{fill}"></rect>')
             if self.texts:
-                ink, group = (None, plain) if empty[i, j] else (palette.ink_on(fill), dark)
-                group.append(text(self.texts[i][j], x + self.w / 2, y + self.h / 2 + 4.5, fill=ink))
+                ink, group = ("", plain) if empty[i][j] else (f' fill="{palette.ink_on(fill)}"', dark)
+                at = f'x="{x + self.w / 2:.1f}" y="{y + self.h / 2 + 4.5:.1f}"'
+                group.append(f"<text {at}{ink}>{escape(self.texts[i][j])}</text>")
+        parts, dark, plain = ([Markup("".join(own))] for own in (parts, dark, plain))
         across = [
             f"M{self.left + j * self.w:g} {self.top:g}V{self.bottom:g}" for j in range(1, grid.shape[1])
         ]
@@ -158,6 +164,7 @@ def note(content: str) -> tuple[Markup, float]:
     return text(content, 0, 11, font_size=12), text_width(content, 12)
 
 
+@lru_cache(maxsize=64)
 def scale(limits: tuple[float, float], name: str) -> tuple[Markup, float]:
     """The colour scale with its ends, as a legend item."""
     low, high = (number(limit) for limit in limits)
@@ -172,6 +179,7 @@ def scale(limits: tuple[float, float], name: str) -> tuple[Markup, float]:
     return join(parts), x + 98 + text_width(high, 12)
 
 
+@lru_cache(maxsize=64)
 def swatch(name: str, fill: str | None = None, mark: str = "", hatched: bool = False) -> tuple[Markup, float]:
     """A small cell with its name, as a legend item."""
     parts = [box(0.5, 0.5, 18, 13, fill=fill)] if fill else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,17 +48,17 @@ class Grid:
         """(n_rows, n_columns)."""
         return self.values.shape
 
-    @property
+    @cached_property
     def empty(self) -> np.ndarray:
         """Which rows have every cell blocked, (n_rows,)."""
         return self.blocked.all(axis=1)
 
-    @property
+    @cached_property
     def sums(self) -> np.ndarray:
         """Sum of every row over the cells that are drawn, (n_rows,)."""
         return self.values.sum(axis=1)
 
-    @property
+    @cached_property
     def whole(self) -> np.ndarray:
         """Which rows sum to 1 within rounding, (n_rows,)."""
         return np.abs(self.sums - 1) <= self.exact

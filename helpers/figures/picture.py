@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 
 from markupsafe import Markup, escape
 
@@ -16,15 +17,23 @@ def tag(name: str, *children: object, **attributes: object) -> Markup:
     >>> print(tag("text", "<script>", font_size=12))
     <text font-size="12">&lt;script&gt;</text>
     """
+    # A live figure makes hundreds of elements between two frames, so nothing here is done twice.
     parts = [f"<{name}"]
     for key, value in attributes.items():
-        if value is not None:
-            text = f"{value:g}" if isinstance(value, float) else value
-            parts.append(f' {key.rstrip("_").replace("_", "-")}="{escape(text)}"')
+        if value is None:
+            continue
+        value = f"{value:g}" if isinstance(value, float) else value if type(value) is int else escape(value)
+        parts.append(f' {_spelled(key)}="{value}"')
     parts.append(">")
-    parts.extend(escape(child) for child in children)
+    parts.extend(child if type(child) is Markup else escape(child) for child in children)
     parts.append(f"</{name}>")
     return Markup("".join(parts))
+
+
+@cache
+def _spelled(key: str) -> str:
+    """An attribute as HTML writes it, where Python says ``class_`` or ``font_size``."""
+    return key.rstrip("_").replace("_", "-")
 
 
 def join(parts: Iterable[object]) -> Markup:
@@ -52,8 +61,8 @@ class Picture:
     ----------
     svg : str
         Inline SVG without ids, labelled with `text`; empty where the table says everything.
-    table : str
-        A real HTML table: what is left of a picture in a notebook opened untrusted.
+    numbers : str or callable
+        The table, or how to make it: a live figure draws many pictures and asks for few tables.
     text : str
         What the picture shows, in words, computed from its data.
     folded : bool
@@ -61,9 +70,14 @@ class Picture:
     """
 
     svg: str
-    table: str
+    numbers: str | Callable[[], str] = field(compare=False)
     text: str
     folded: bool = False
+
+    @cached_property
+    def table(self) -> str:
+        """A real HTML table: what is left of a picture in a notebook opened untrusted."""
+        return self.numbers if isinstance(self.numbers, str) else self.numbers()
 
     @property
     def html(self) -> str:

@@ -65,9 +65,8 @@ def weights(A, allowed=None, *, tokens=None, query_tokens=None, key_tokens=None)
         items.append(note(words.sums_text(grid)))
     parts += frame.legend(items)
     alt = words.weights_text(grid)
-    return Picture(
-        svg(parts, frame.width, frame.height, alt), number_table(grid, 3, ("sum", sums)), alt, folded=True
-    )
+    drawn = svg(parts, frame.width, frame.height, alt)
+    return Picture(drawn, lambda: number_table(grid, 3, ("sum", sums)), alt, folded=True)
 
 
 def _numbers(grid: Grid, limits: tuple[float, float] | None, digits: int, name: str) -> Picture:
@@ -82,9 +81,8 @@ def _numbers(grid: Grid, limits: tuple[float, float] | None, digits: int, name: 
         items.append(swatch("nan"))
     parts = frame.cells(palette.colours(grid.values, limits), unknown) + frame.around() + frame.legend(items)
     alt = words.numbers_text(grid)
-    return Picture(
-        svg(parts, frame.width, frame.height, alt), number_table(grid, max(3, digits)), alt, folded=True
-    )
+    drawn = svg(parts, frame.width, frame.height, alt)
+    return Picture(drawn, lambda: number_table(grid, max(3, digits)), alt, folded=True)
 
 
 def scores(
@@ -218,8 +216,8 @@ def pattern(
         if kinds[k].any()
     ]
     parts = frame.cells(shades, kinds[1]) + frame.around() + frame.legend(items)
-    table = grid_table(grid, lambda i, j: told[i, j])
-    return Picture(svg(parts, frame.width, frame.height, alt), table, alt, folded=True)
+    drawn = svg(parts, frame.width, frame.height, alt)
+    return Picture(drawn, lambda: grid_table(grid, lambda i, j: told[i, j]), alt, folded=True)
 
 
 def bars(
@@ -270,7 +268,7 @@ def bars(
     limits = _grid.check_limits(limits, stretch=False) or _grid.bar_limits(values)
     alt = words.bars_text(labels, values, written)
     drawn = _draw_bars(labels, values, written, limits, alt)
-    return Picture(drawn, bar_table(labels, written), alt, folded=len(labels) > FEW_BARS)
+    return Picture(drawn, lambda: bar_table(labels, written), alt, folded=len(labels) > FEW_BARS)
 
 
 def _draw_bars(labels, values, written, limits, alt) -> str:
@@ -283,10 +281,11 @@ def _draw_bars(labels, values, written, limits, alt) -> str:
     beside = max(text_width(f"{name} {own}", size) for name in written for own in written[name]) + 10
     span = max(120.0, min(300.0, 460.0 - left - beside))
     zero = left + span * (min(max(0.0, low), high) - low) / (high - low)
+    drop = size * 0.36  # from the middle of a line to its baseline
     parts = []
     for k, name in enumerate(labels):
         top = k * block + 4
-        parts.append(label(name, 0, top + pitch * len(values) / 2 + size * 0.36, "start", size))
+        parts.append(label(name, 0, top + pitch * len(values) / 2 + drop, "start", size))
         for s, series in enumerate(values):
             y, end = top + s * pitch, zero
             value = values[series][k]
@@ -294,10 +293,8 @@ def _draw_bars(labels, values, written, limits, alt) -> str:
                 end = left + span * (min(max(value, low), high) - low) / (high - low)
                 fill = palette.series_colour(series, s)
                 parts.append(box(min(zero, end), y + (pitch - thick) / 2, abs(end - zero), thick, fill=fill))
-            x = max(zero, end) + 7
-            parts.append(
-                text(f"{series} {written[series][k]}", x, y + pitch / 2 + size * 0.36, font_size=size)
-            )
+            own = f"{series} {written[series][k]}"
+            parts.append(text(own, max(zero, end) + 7, y + pitch / 2 + drop, font_size=size))
     height = len(labels) * block
     parts.append(lines(f"M{zero:.1f} 0V{height}"))
     return svg(parts, left + span + beside, height, alt)
