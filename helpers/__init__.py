@@ -16,7 +16,7 @@ _WHERE = {
     "hint": "exercises",
     "solution": "exercises",
 }
-_MODULES = ("attention", "environment", "figures", "misconceptions", "patterns")
+_MODULES = ("attention", "environment", "explore", "figures", "misconceptions", "patterns")
 
 __all__ = [*_WHERE, *_MODULES]
 

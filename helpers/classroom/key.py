@@ -10,8 +10,10 @@ import copy
 import json
 import os
 import re
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,16 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+from ..predictions.own import GIVEN
+
 CELL_SECONDS = 120
+# The page of nbconvert without its scripts: they come from public servers, and nothing here needs them.
+PAGE = """\
+{%- extends 'lab/index.html.j2' -%}
+{%- block html_head_js -%}{%- endblock -%}
+{%- block html_head_js_mathjax -%}{%- endblock -%}
+{%- block html_head_js_mermaidjs -%}{%- endblock -%}
+"""
 
 
 def build_key(
@@ -27,6 +38,7 @@ def build_key(
     out_path: str | Path,
     answers: Mapping[str, Mapping[str, Any]] | None = None,
     solutions: Mapping[str, str] | None = None,
+    numbers: str | None = None,
 ) -> Path:
     """
     Write the executed answer key of a notebook.
@@ -44,6 +56,8 @@ def build_key(
         As `learner_notebook` takes them. Default: `right_answers` of this notebook.
     solutions : mapping, optional
         As `learner_notebook` takes them. Default: ``helpers.exercises.SOLUTIONS``.
+    numbers : str, optional
+        A class's own numbers, by the name they were released with.
 
     Returns
     -------
@@ -58,16 +72,42 @@ def build_key(
         If a cell raises.
     """
     notebook_path, out_path = Path(notebook_path), Path(out_path)
-    if answers is None:
-        answers = right_answers(notebook_path.stem)
     if solutions is None:
         from ..exercises import SOLUTIONS as solutions
     notebook = nbformat.read(notebook_path, as_version=4)
-    lacking = sorted(set(_asked(notebook)) - set(answers)) + sorted(set(_checked(notebook)) - set(solutions))
-    if lacking:
-        raise ValueError(f"{notebook_path.name} asks for what has no answer: {', '.join(lacking)}.")
-    key = _execute(learner_notebook(notebook, answers, solutions))
+    with _numbers_of(numbers):
+        if answers is None:
+            answers = right_answers(notebook_path.stem)
+        lacking = sorted(set(_asked(notebook)) - set(answers)) + sorted(
+            set(_checked(notebook)) - set(solutions)
+        )
+        if lacking:
+            raise ValueError(f"{notebook_path.name} asks for what has no answer: {', '.join(lacking)}.")
+        key = _execute(learner_notebook(notebook, answers, solutions))
     out_path.write_text(nbformat.v4.writes(key) + "\n", encoding="utf-8", newline="\n")
+    return out_path
+
+
+def key_page(key_path: str | Path) -> Path:
+    """
+    Write a key as an HTML page beside it, which needs no network and runs no script.
+
+    Parameters
+    ----------
+    key_path : str or Path
+        An executed notebook, as `build_key` writes it.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    from nbconvert import HTMLExporter
+
+    key_path = Path(key_path)
+    page, _ = HTMLExporter(raw_template=PAGE).from_filename(str(key_path))
+    out_path = key_path.with_suffix(".html")
+    out_path.write_text(page, encoding="utf-8", newline="\n")
     return out_path
 
 
@@ -150,6 +190,20 @@ def right_answers(notebook: str) -> dict[str, dict[str, Any]]:
     return found
 
 
+@contextmanager
+def _numbers_of(name: str | None) -> Iterator[None]:
+    """Ask with a class's own numbers for a while, here and in kernels started from here."""
+    before = os.environ.get(GIVEN)
+    if name is not None:
+        os.environ[GIVEN] = name
+    try:
+        yield
+    finally:
+        if name is not None:
+            os.environ.pop(GIVEN)
+            os.environ.update({} if before is None else {GIVEN: before})
+
+
 class _FirstDisplays(NotebookClient):
     """Runs a notebook as nbval does, which does not follow later updates of a display."""
 
@@ -170,7 +224,9 @@ def _execute(notebook: NotebookNode) -> NotebookNode:
             store_widget_state=False,
         )
         own_place = {"PREDICTIONS_FILE": str(Path(folder) / "my_predictions.jsonl"), "EXPLANATIONS": "open"}
-        client.execute(env={**os.environ, **own_place})
+        client.execute(
+            env={**os.environ, **own_place}, stderr=subprocess.DEVNULL
+        )  # a kernel says there what concerns servers only
     notebook.metadata = metadata  # execution adds the interpreter's version
     for cell in _code_cells(notebook):
         if "measured" in cell.metadata.get("tags", ()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache, partial
 from importlib.util import find_spec
 from numbers import Integral
 from typing import Any
@@ -113,15 +114,9 @@ def compare(question_id: str, value: Any = None) -> None:
 
 def show(thing: Any, after: str | None = None) -> None:
     """Show a figure, an array or a text, once the question ``after`` is committed (at once if ``after`` is None)."""
-    from .. import figures
-
-    bundle = (
-        {"text/html": str(render.markdown(thing)), "text/plain": thing}
-        if isinstance(thing, str)
-        else figures.bundle(thing)
-    )
     if after is None:
-        Slot(bundle)
+        for bundle in _faces(thing):
+            Slot(bundle)
         return
     try:
         question = questions.get(after)
@@ -129,13 +124,29 @@ def show(thing: Any, after: str | None = None) -> None:
         _say(str(error))
         return
     now = session()
+    waiting = [render.waiting(question, f"This appears once you have committed {question.id}.")]
+    faces = cache(partial(_faces, thing))
+    if hasattr(thing, "faces"):
+        waiting.append({"text/html": "", "text/plain": ""})  # of a live figure: made once it is to be seen
+    else:
+        faces()  # of anything else: now, since a later cell may write into it
 
-    def draw() -> tuple[render.Bundle, Mapping[str, Any]]:
-        if now.record.lines(question.id):
-            return bundle, {}
-        return render.waiting(question, f"This appears once you have committed {question.id}."), {}
+    def draw(place: int) -> tuple[render.Bundle, Mapping[str, Any]]:
+        return (faces()[place] if now.record.lines(question.id) else waiting[place]), {}
 
-    now.watch(question.id, draw)
+    for place in range(len(waiting)):
+        now.watch(question.id, partial(draw, place))
+
+
+def _faces(thing: Any) -> list[render.Bundle]:
+    """What a thing puts on the page: one output, or two where it is a live figure with a still picture."""
+    from .. import figures
+
+    if hasattr(thing, "faces"):
+        return thing.faces()
+    if isinstance(thing, str):
+        return [{"text/html": str(render.markdown(thing)), "text/plain": thing}]
+    return [figures.bundle(thing)]
 
 
 def progress() -> None:

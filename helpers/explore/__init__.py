@@ -1,0 +1,14 @@
+"""Live figures: move a control and see attention follow. Controls and pictures; the maths is that of the helpers.
+
+Each function returns a figure; ending a cell with it shows it, ``show(figure, after="04-hot")`` shows it once that
+question is committed.
+"""
+
+from __future__ import annotations
+
+from .heads import heads
+from .live import Frame, LiveFigure
+from .masks import masks
+from .temperature import temperature
+
+__all__ = ["Frame", "LiveFigure", "heads", "masks", "temperature"]
