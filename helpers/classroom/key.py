@@ -224,9 +224,8 @@ def _execute(notebook: NotebookNode) -> NotebookNode:
             store_widget_state=False,
         )
         own_place = {"PREDICTIONS_FILE": str(Path(folder) / "my_predictions.jsonl"), "EXPLANATIONS": "open"}
-        client.execute(
-            env={**os.environ, **own_place}, stderr=subprocess.DEVNULL
-        )  # a kernel says there what concerns servers only
+        # What the kernel's process itself writes is its warning about networks; a cell's stderr is an output.
+        client.execute(env={**os.environ, **own_place}, stderr=subprocess.DEVNULL)
     notebook.metadata = metadata  # execution adds the interpreter's version
     for cell in _code_cells(notebook):
         if "measured" in cell.metadata.get("tags", ()):

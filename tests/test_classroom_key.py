@@ -1,0 +1,134 @@
+"""Answer keys as an instructor gets them: notebooks and pages that need no network."""
+
+from __future__ import annotations
+
+import os
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from helpers import questions
+from helpers.classroom.key import build_key, key_page, right_answers
+from helpers.classroom.key_command import command
+from helpers.classroom.release import NOTEBOOKS
+from tests.support import chromium, optional
+
+LOADS = {
+    "src",
+    "srcset",
+    "poster",
+    "data",
+    "background",
+}  # attributes whose address a browser asks for at once
+
+
+class Remote(HTMLParser):
+    """Finds what a page would fetch from somewhere else, and the scripts in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.scripts = 0
+        self.style = False
+
+    def handle_starttag(self, tag, attributes):
+        self.scripts += tag == "script"
+        self.style = tag == "style"
+        for name, value in attributes:
+            loads = name in LOADS or (name == "href" and tag != "a")
+            if loads and not str(value).startswith(("data:", "#")):
+                self.found.append(f"{tag} {name}={value}")
+            if name == "style":
+                self._look_at_style(value)
+
+    def handle_endtag(self, tag):
+        self.style = False
+
+    def handle_data(self, text):
+        if self.style:
+            self._look_at_style(text)
+
+    def _look_at_style(self, text):
+        for part in text.split("url(")[1:]:
+            if not part.lstrip("'\" ").startswith(("data:", "#")):
+                self.found.append(f"url({part[:60]}")
+        if "@import" in text:
+            self.found.append("@import")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("keys")
+    ran = CliRunner().invoke(command, ["01", "10", "--to", str(folder), "--numbers", "spring-1"])
+    assert ran.exit_code == 0, ran.output
+    return folder
+
+
+def test_the_command_writes_a_notebook_and_a_page_each(made):
+    names = {path.name for path in made.iterdir()}
+    stems = ("01_one_row_by_hand", "10_check_your_understanding")
+    assert names == {f"{stem}.{kind}" for stem in stems for kind in ("ipynb", "html")}
+    assert "QUESTION_NUMBERS" not in os.environ
+
+
+def test_a_page_asks_for_nothing_from_elsewhere(made):
+    for path in made.glob("*.html"):
+        looked = Remote()
+        looked.feed(path.read_text(encoding="utf-8"))
+        assert (looked.found, looked.scripts) == ([], 0), path.name
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        '<script src="https://cdn.example/x.js"></script>',
+        '<link rel="stylesheet" href="https://cdn.example/x.css">',
+        '<p style="background: url(https://cdn.example/x.png)">',
+        '<style>@import "https://cdn.example/x.css";</style>',
+    ],
+)
+def test_the_search_for_remote_references_finds_one(planted):
+    looked = Remote()
+    looked.feed(planted)
+    assert looked.found
+
+
+def test_a_browser_loads_the_page_and_nothing_else(made):
+    playwright = optional("playwright.sync_api")
+    path, asked = made / "01_one_row_by_hand.html", []
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri())
+        text = page.inner_text("main")
+        browser.close()
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert "Yes, your prediction and the run agree." in text
+    assert "exps / exps.sum(axis=-1, keepdims=True)" in text, "the solution stands in it"
+
+
+def test_a_page_is_the_same_byte_for_byte_when_written_again(made, tmp_path):
+    copy = tmp_path / "01_one_row_by_hand.ipynb"
+    copy.write_bytes((made / copy.name).read_bytes())
+    assert key_page(copy).read_bytes() == (made / "01_one_row_by_hand.html").read_bytes()
+
+
+def test_the_key_is_to_the_numbers_of_the_class(made, tmp_path):
+    name = "10_check_your_understanding"
+    text = (made / f"{name}.ipynb").read_text(encoding="utf-8")
+    own = questions.get("10-output").renew("spring-1")
+    assert f"{own.inputs['q']}" in text
+    assert f"{questions.get('10-output').inputs['q']}`; the" not in text
+    plain = build_key(NOTEBOOKS / f"{name}.ipynb", tmp_path / "plain.ipynb").read_text(encoding="utf-8")
+    assert plain != text
+    assert right_answers(name) == right_answers(name)
+
+
+def test_a_notebook_that_is_not_there_is_said(tmp_path):
+    ran = CliRunner().invoke(command, ["77", "--to", str(tmp_path / "keys")])
+    assert ran.exit_code == 1
+    assert "There is no notebook 77" in ran.output
+    assert not (tmp_path / "keys").exists()
