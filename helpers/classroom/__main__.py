@@ -47,7 +47,7 @@ class _Lazy(click.Group):
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 def cli() -> None:
-    """For instructors: hand notebooks out, collect them, and see what a class believes. Nothing leaves this computer."""
+    """For instructors: hand notebooks out, collect them, see what a class believes. Nothing leaves this computer."""
 
 
 if __name__ == "__main__":

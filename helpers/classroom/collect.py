@@ -1,0 +1,215 @@
+"""From what was handed in to a class's record: answers by number, names apart, and what could not be read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from .handed_in import File, Problem, find, shown
+from .sheets import uncell, write_sheet
+from .submissions import Answer, Check, Student, read_student
+from .workers import spread
+
+FORMAT = 1
+ANSWERS, NAMES, PROBLEMS, ABOUT = "answers.jsonl", "names.csv", "problems.csv", "about.txt"
+SHARED = 3  # lines alike to the second and the word, from which on a record looks copied
+KEPT = """\
+What a class handed in, read on {when}. Nothing of it was sent anywhere.
+
+answers.jsonl  committed answers and results of checks, under numbers
+names.csv      which number is who; delete it as soon as nobody needs to be named
+problems.csv   files that could not be read, or hold something odd
+
+Nothing here is deleted by itself. To delete all of it, delete this folder; the submissions themselves lie
+where you put them.
+"""
+
+
+@dataclass
+class Class:
+    """What a class handed in."""
+
+    students: list[Student]
+    problems: list[Problem] = field(
+        default_factory=list
+    )  # of files that are nobody's, or of several people's
+
+    def number(self, owner: str) -> int | None:
+        """Under which number a student stands in a report without names."""
+        return self._numbers.get(owner)
+
+    def __post_init__(self) -> None:
+        self._numbers = {student.owner: at for at, student in enumerate(self.students, 1)}
+
+    @property
+    def all_problems(self) -> list[Problem]:
+        return [*self.problems, *(problem for student in self.students for problem in student.problems)]
+
+
+def collect(sources: Iterable[str | Path], workers: int | None = None, label: str = "") -> Class:
+    """
+    Read what a class handed in.
+
+    Parameters
+    ----------
+    sources : iterable of path-like
+        Folders and zips, see `handed_in.find`; or folders that `save` wrote.
+    workers : int, optional
+        How many processes read. Default: as many as are worth it.
+    label : str
+        What the progress bar says; without it there is none.
+
+    Returns
+    -------
+    Class
+        Students in the order of their names.
+    """
+    sources = list(map(Path, sources))
+    saved = [load(source) for source in sources if (source / ANSWERS).is_file()]
+    files, problems = find(source for source in sources if not (source / ANSWERS).is_file())
+    by_owner: dict[str, list[File]] = defaultdict(list)
+    for file in files:
+        by_owner[file.owner].append(file)
+    students = spread(
+        read_student, [by_owner[owner] for owner in sorted(by_owner, key=_sortable)], workers, label
+    )
+    students += [student for one in saved for student in one.students]
+    problems += [problem for one in saved for problem in one.problems]
+    return Class(students, [*problems, *_copied(students)])
+
+
+def _sortable(owner: str) -> tuple:
+    """Student 9 before student 10."""
+    return tuple(
+        (part.zfill(12) if part.isdigit() else part.casefold()) for part in re.split(r"(\d+)", owner)
+    )
+
+
+def _copied(students: Sequence[Student]) -> list[Problem]:
+    """Records that two people share: alike to the second and to the word of the reason, which chance does not do."""
+    first: dict[int, int] = {}
+    shared: dict[tuple[int, int], int] = defaultdict(int)
+    for at, student in enumerate(students):
+        for answer in student.answers:
+            if answer.because:
+                other = first.setdefault(hash(answer), at)
+                if other != at:
+                    shared[other, at] += 1
+    return [
+        Problem(
+            students[at].owner,
+            f"{count} committed lines are those of {{other}}, to the second and the word: a file passed on, or "
+            "work done together; both are counted",
+            students[at].owner,
+            students[other].owner,
+        )
+        for (other, at), count in shared.items()
+        if count >= SHARED
+    ]
+
+
+# Kept as a folder.
+
+
+def save(collected: Class, folder: str | Path) -> None:
+    """Write a class's record; `load` reads it again."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ANSWERS, "w", encoding="utf-8", newline="\n") as file:
+        for number, student in enumerate(collected.students, 1):
+            line = {
+                "format": FORMAT,
+                "submission": number,
+                "files": student.files,
+                "notebooks": student.notebooks,
+                "checks": student.checks,
+                "answers": student.answers,
+            }
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    rows = [(number, student.owner, student.owner_id) for number, student in enumerate(collected.students, 1)]
+    write_sheet(folder / NAMES, ("submission", "name", "id"), rows)
+    rows = [
+        (collected.number(problem.owner) or "", problem.file, problem.what, problem.other)
+        for problem in collected.all_problems
+    ]
+    write_sheet(folder / PROBLEMS, ("submission", "file", "problem", "other"), rows)
+    when = datetime.now(UTC).date().isoformat()
+    (folder / ABOUT).write_text(KEPT.format(when=when), encoding="utf-8", newline="\n")
+
+
+def load(folder: str | Path) -> Class:
+    """
+    Read what `save` wrote.
+
+    Where names.csv was deleted, students are called by their number.
+    """
+    folder = Path(folder)
+    names = {int(row[0]): row[1:] for row in _rows(folder / NAMES)}
+    students = []
+    with open(folder / ANSWERS, encoding="utf-8") as lines:
+        for text in lines:
+            line = json.loads(text)
+            if line["format"] != FORMAT:
+                raise click.ClickException(
+                    f"{folder / ANSWERS} has format {line['format']}, this version reads {FORMAT}: collect again."
+                )
+            owner, owner_id = names.get(line["submission"], (f"submission {line['submission']}", ""))
+            students.append(
+                Student(
+                    owner,
+                    [Answer(*answer) for answer in line["answers"]],
+                    {name: Check(*check) for name, check in line["checks"].items()},
+                    line["notebooks"],
+                    owner_id=owner_id,
+                    files=line["files"],
+                )
+            )
+    problems = []
+    for number, file, what, other in _rows(folder / PROBLEMS):
+        owner = students[int(number) - 1].owner if number else ""
+        problems.append(Problem(file, what, owner, other))
+    return Class(students, problems)
+
+
+def _rows(path: Path) -> Iterator[list[str]]:
+    if path.is_file():
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file)
+            next(rows, None)
+            yield from (list(map(uncell, row)) for row in rows)
+
+
+@click.command("collect")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--to", default="class", show_default=True, type=click.Path(path_type=Path), help="Folder to write."
+)
+@click.option("--workers", type=click.IntRange(1), help="How many processes read. Default: by the machine.")
+def command(sources: tuple[Path, ...], to: Path, workers: int | None) -> None:
+    """Read submissions: SOURCES are folders or zips as Moodle, Canvas or nbgrader export them.
+
+    Answers are kept under numbers, names in a file of their own. No submission is run.
+    """
+    if to.exists() and any(to.iterdir()) and not (to / ANSWERS).is_file():
+        raise click.ClickException(f"{to} holds other things: name an empty folder, or a new one, with --to.")
+    collected = collect(sources, workers, "Reading")
+    save(collected, to)
+    click.echo(summary(collected))
+    click.echo(f"Written to {to}. Next: python -m helpers.classroom report {to}")
+
+
+def summary(collected: Class) -> str:
+    """One line on what came in, and one for each file with a problem."""
+    committed = sum(len(student.answers) for student in collected.students)
+    files = sum(student.files for student in collected.students)
+    said = [f"{len(collected.students)} students, {files} files, {committed} committed answers."]
+    said += [f"  {shown(problem.file)}: {problem.text}" for problem in collected.all_problems]
+    return "\n".join(said)

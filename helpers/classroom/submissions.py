@@ -1,0 +1,393 @@
+"""What one student's files hold: committed answers and results of checks, as data. Nothing in them is ever run."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from .. import questions
+from ..misconceptions import CATALOGUE
+from ..predictions import record
+from .handed_in import MB, File, Problem, Unreadable, content, shown, unzipped
+
+FLOOD = 5 * MB  # a notebook of the course is at most half a megabyte
+LINES = 5_000  # of one student; the whole course makes about a hundred
+NUMBERS = 20  # sets of numbers on which one question is answered
+ANSWER = 2_000  # characters of one answer
+EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)  # before the course there was
+
+_MARK = re.compile(rb"^[ \t]*(<{7}|={7}|>{7}|\|{7})( |\r?$)", re.MULTILINE)
+_CALL = re.compile(r'\b(predict|compare|check)\(\s*"(\d\d-[\w-]+)"')
+_FRAMEWORK = re.compile(r'framework\s*=\s*["\'](\w+)')
+_CHECKED = re.compile(
+    r"(?P<id>\d\d-[\w-]+): (?P<says>Right, on all|Not yet|Not started|That one is ready-made)"
+)
+_RANK = {"right": 3, "not yet": 2, "not started": 1}
+
+
+class Answer(NamedTuple):
+    """One committed line, without what is the same for all of a question."""
+
+    question: str
+    version: int
+    variant: str
+    answer: str  # as JSON, so that equal answers are equal
+    sure: int | None
+    because: str
+    attempt: int
+    time: str
+
+
+class Check(NamedTuple):
+    """The best result of an exercise that a student's files show."""
+
+    state: str  # "right", "not yet" or "not started"
+    misconception: str | None = None
+
+
+@dataclass
+class Student:
+    """What one person handed in, over all files and attempts."""
+
+    owner: str
+    answers: list[Answer] = field(default_factory=list)
+    checks: dict[str, Check] = field(default_factory=dict)
+    notebooks: dict[str, int] = field(default_factory=dict)  # notebook -> copies handed in
+    problems: list[Problem] = field(default_factory=list)
+    owner_id: str = ""
+    files: int = 0
+
+
+@dataclass
+class _Found:
+    """What one file holds."""
+
+    lines: list[dict] = field(default_factory=list)
+    checks: dict[str, Check] = field(default_factory=dict)
+    notebook: str | None = None
+    problems: list[str] = field(default_factory=list)
+
+
+def read_student(files: list[File]) -> Student:
+    """
+    Read all files of one student.
+
+    Parameters
+    ----------
+    files : list of File
+        Of the same owner. A record beside a notebook is used as well, and no line counts twice.
+
+    Returns
+    -------
+    Student
+        Answers in the order in which they were committed, the best result of each check.
+    """
+    student = Student(files[0].owner, owner_id=next((file.owner_id for file in files if file.owner_id), ""))
+    lines: dict[Answer, None] = {}
+    for name, data in _contents(files, student):
+        student.files += 1
+        try:
+            found = read_record(data) if name.lower().endswith(".jsonl") else read_notebook(data)
+        except Unreadable as error:
+            student.problems.append(Problem(name, str(error), student.owner))
+            continue
+        student.problems += [Problem(name, what, student.owner) for what in found.problems]
+        if found.notebook:
+            student.notebooks[found.notebook] = student.notebooks.get(found.notebook, 0) + 1
+        for exercise, check in found.checks.items():
+            student.checks[exercise] = _better(check, student.checks.get(exercise))
+        sorted_out, said = _answers(found.lines)
+        student.problems += [Problem(name, what, student.owner) for what in said]
+        lines.update(dict.fromkeys(sorted_out))
+    student.answers = _limited(sorted(lines, key=_order), student)
+    return student
+
+
+def _contents(files: list[File], student: Student) -> Iterator[tuple[str, bytes]]:
+    for file in files:
+        try:
+            data = content(file)
+            inside = unzipped(data) if file.kind == ".zip" else [("", data)]
+            for name, what in inside:
+                if isinstance(what, Unreadable):
+                    student.problems.append(Problem(f"{file.name}/{name}".rstrip("/"), str(what), file.owner))
+                else:
+                    yield f"{file.name}/{name}".rstrip("/"), what
+        except Unreadable as error:
+            student.problems.append(Problem(file.name, str(error), file.owner))
+
+
+# One file.
+
+
+def read_record(data: bytes) -> _Found:
+    """The lines of a my_predictions.jsonl, read as the notebooks read it."""
+    reading = record._scan(data, None)
+    faults = Counter(what for _, what in reading.faults)
+    first = {what: number for number, what in reversed(reading.faults)}
+    said = [f"line {first[what]}: {shown(what)}{_more(count)}: skipped" for what, count in faults.items()]
+    return _Found(list(reading.lines), problems=said)
+
+
+def read_notebook(data: bytes) -> _Found:
+    """
+    What a notebook holds, whatever it is called.
+
+    Raises
+    ------
+    Unreadable
+        If it is no notebook, or none of this course.
+    """
+    found = _Found()
+    cells = _cells(_json(data))
+    found.notebook, said = _recognised(cells)
+    found.problems += said
+    if len(data) > FLOOD:
+        sizes = [len(str(cell.get("outputs", ""))) for cell in cells]
+        most = sizes.index(max(sizes)) if sizes else 0
+        found.problems.append(
+            f"{len(data) / MB:.0f} MB, most of it output of cell {most + 1}{_called(cells[most])}: read all the same"
+        )
+    lines, faults = [], Counter()
+    for cell in cells:
+        for output in _list(cell.get("outputs")):
+            committed = _dict(_dict(output).get("metadata")).get("predictions")
+            for line in _list(committed)[:LINES]:
+                if fault := record._fault(line):
+                    faults[fault] += 1
+                else:
+                    lines.append(line)
+            _see_checks(found, cell, _text(output))
+    found.lines = lines
+    found.problems += [f"a committed line is {shown(what)}{_more(n)}: skipped" for what, n in faults.items()]
+    if not lines:
+        found.problems += _why_empty(cells)
+    return found
+
+
+def _json(data: bytes) -> dict:
+    if not data.strip(b"\x00 \t\r\n"):
+        raise Unreadable(f"empty ({len(data)} bytes): ask for the file again")
+    try:
+        content = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise Unreadable(
+            f"not readable as text (byte {error.start} is no UTF-8): not a saved notebook"
+        ) from None
+    except json.JSONDecodeError as error:
+        if mark := _MARK.search(data):
+            line = data.count(b"\n", 0, mark.start()) + 1
+            raise Unreadable(f"not readable: line {line} looks like a mark left by a merge") from None
+        where = f"line {error.lineno}, column {error.colno}"
+        raise Unreadable(
+            f"not readable as a notebook: {where}: {error.msg}; save it again in JupyterLab"
+        ) from None
+    except (RecursionError, ValueError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else "a number of thousands of digits"
+        raise Unreadable(f"not readable as a notebook: {why}") from None
+    if not isinstance(content, dict) or not ("cells" in content or "worksheets" in content):
+        raise Unreadable("not a notebook: it holds no cells")
+    return content
+
+
+def _cells(notebook: dict) -> list[dict]:
+    if "cells" not in notebook:
+        raise Unreadable("a notebook of the old format 3: open it in JupyterLab and save it again")
+    return [cell for cell in _list(notebook["cells"]) if isinstance(cell, dict)]
+
+
+def _list(value: Any) -> list:
+    return value if isinstance(value, list) else []
+
+
+def _dict(value: Any) -> dict:
+    return value if isinstance(value, dict) else {}
+
+
+def _joined(value: Any) -> str:
+    """Source or text as nbformat stores it: a string, or a list of lines."""
+    parts = value if isinstance(value, list) else [value]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _text(output: Any) -> str:
+    return _joined(_dict(_dict(output).get("data")).get("text/plain"))
+
+
+def _called(cell: dict) -> str:
+    return f" ({shown(cell['id'])[:60]})" if isinstance(cell.get("id"), str) else ""
+
+
+# Which notebook it is.
+
+
+@cache
+def _asked_in() -> dict[str, str]:
+    """Question or exercise -> notebook."""
+    from ..exercises import EXERCISES
+
+    by_number = {notebook[:2]: notebook for notebook in questions.titles()}
+    known = {question.id: question.notebook for question in questions.load().values()}
+    return {**known, **{name: by_number[name[:2]] for name in EXERCISES}}
+
+
+@cache
+def _ids_of() -> dict[str, set[str]]:
+    """Notebook -> ids that its cells have by their questions and exercises."""
+    ids: dict[str, set[str]] = {notebook: set() for notebook in questions.titles()}
+    for name, notebook in _asked_in().items():
+        ids[notebook] |= {f"{kind}-{name[3:]}" for kind in ("predict", "run", "check", "write")}
+    return ids
+
+
+def _recognised(cells: list[dict]) -> tuple[str, list[str]]:
+    """Which notebook of the course the cells belong to: by their ids, else by the questions that they name."""
+    ids = [cell["id"] for cell in cells if isinstance(cell.get("id"), str)]
+    called = Counter(
+        _asked_in().get(name, "")
+        for cell in cells
+        if cell.get("cell_type") == "code"
+        for _, name in _CALL.findall(_joined(cell.get("source")))
+    )
+    called.pop("", None)
+    by_id = {notebook: len(mine.intersection(ids)) for notebook, mine in _ids_of().items()}
+    best = max(by_id, key=by_id.__getitem__)
+    by_call = called.most_common(1)[0][0] if called else None
+    said = _copied(cells)
+    if by_call and (by_id[best] < 3 or by_id[best] <= by_id[by_call] or not called[best]):
+        if by_id[by_call] < 3:
+            said.append(f"its cell ids are missing or changed: taken for {by_call} by the questions it asks")
+        return by_call, said
+    if by_id[best] >= 3:
+        return best, said
+    raise Unreadable("not a notebook of this course: none of its cells is known")
+
+
+def _copied(cells: list[dict]) -> list[str]:
+    """Cells that have the same id: each answer in them counts once, of the checks the best."""
+    places: dict[str, list[int]] = {}
+    for at, cell in enumerate(cells, 1):
+        if isinstance(cell.get("id"), str):
+            places.setdefault(cell["id"], []).append(at)
+    return [
+        f"cells {' and '.join(map(str, at))} have the same id {shown(name)[:60]!r}: each answer counts once"
+        for name, at in places.items()
+        if len(at) > 1
+    ][:5]
+
+
+# Checks.
+
+
+@cache
+def _by_verdict() -> dict[str, str]:
+    return {entry.verdict: name for name, entry in CATALOGUE.items()}
+
+
+def _see_checks(found: _Found, cell: dict, text: str) -> None:
+    """Take the result of a check from its own first line, as the notebook shows it."""
+    if not (seen := _CHECKED.match(text)) or seen["id"] not in _asked_in():
+        return
+    library = _FRAMEWORK.search(_joined(cell.get("source")))
+    name = seen["id"] if library is None or library[1] == "numpy" else f"{seen['id']}-{library[1][:10]}"
+    first = text.split("\n", 1)[0]
+    check = {
+        "Right, on all": Check("right"),
+        "Not yet": Check("not yet", _by_verdict().get(first.partition("Not yet: ")[2])),
+    }.get(seen["says"], Check("not started"))
+    found.checks[name] = _better(check, found.checks.get(name))
+
+
+def _better(one: Check, other: Check | None) -> Check:
+    return one if other is None or _RANK[one.state] > _RANK[other.state] else other
+
+
+def _why_empty(cells: list[dict]) -> list[str]:
+    """What to tell of a notebook without committed answers, where it is not simply untouched."""
+    shown_text = [_text(output) for cell in cells for output in _list(cell.get("outputs"))]
+    if any(re.match(r"Predict [\w-]+: committed", text) for text in shown_text):
+        return ["its cards say committed, but the answers are not stored in it: ask for my_predictions.jsonl"]
+    typed = [
+        name
+        for cell in cells
+        for name in re.findall(r'\bpredict\(\s*"(\d\d-[\w-]+)",\s*[^)\s]', _joined(cell.get("source")))
+    ]
+    if typed:
+        ids = ", ".join(typed[:3])
+        return [f"{len(typed)} predictions are typed in ({ids}) and were never run, or their outputs cleared"]
+    return []
+
+
+# Lines.
+
+
+def _answers(lines: Iterable[dict]) -> tuple[list[Answer], list[str]]:
+    """Lines as answers, and what is odd about them."""
+    known, odd = questions.load(), Counter()
+    now = datetime.now(UTC) + timedelta(days=1)
+    found = []
+    for line in lines:
+        name = line["question"]
+        answer = json.dumps(line["answer"], ensure_ascii=False)
+        if name not in known:
+            odd[f"the question {shown(name)[:40]!r} is not in this course: skipped"] += 1
+            continue
+        if len(answer) > ANSWER:
+            odd[f"an answer to {name} of {len(answer)} characters: skipped, at most {ANSWER} are read"] += 1
+            continue
+        when = _time(line["time"])
+        if when is None or not EARLIEST < when < now:
+            odd[f"a time that cannot be ({shown(line['time'])[:40]}): kept"] += 1
+        found.append(
+            Answer(
+                sys.intern(name),
+                line["version"],
+                sys.intern(line["variant"][:80]),
+                sys.intern(answer),
+                line["sure"],
+                line["because"][: record.BECAUSE_LIMIT],
+                line["attempt"],
+                line["time"][:40],
+            )
+        )
+    return found, [f"{what}{_more(count)}" for what, count in odd.items()]
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _order(answer: Answer) -> tuple:
+    """First by the attempt, which the record counts; a clock can be wrong."""
+    return answer.attempt, answer.time
+
+
+def _limited(answers: list[Answer], student: Student) -> list[Answer]:
+    """Nobody answers a question on dozens of numbers; who made a file that does must not hold up the class."""
+    numbers: dict[str, set[str]] = {}
+    kept = []
+    for answer in answers[:LINES]:
+        mine = numbers.setdefault(answer.question, set())
+        if answer.variant in mine or len(mine) < NUMBERS:
+            mine.add(answer.variant)
+            kept.append(answer)
+    if len(kept) < len(answers):
+        what = f"{len(answers)} answers, more than anybody gives: {len(answers) - len(kept)} are not counted"
+        student.problems.append(Problem(PurePosixPath(student.owner).name, what, student.owner))
+    return kept
+
+
+def _more(count: int) -> str:
+    return f" ({count} times)" if count > 1 else ""

@@ -1,0 +1,50 @@
+"""The same work on many things, on as many processors as there are, in order and with a bar where it takes long."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+import click
+
+MOST = 4  # more would wait for the disk
+WORTH = 80  # from so many things on, starting processes takes less time than it saves
+BATCH = 20
+
+
+def spread(
+    work: Callable[[Any], Any], things: Sequence[Any], workers: int | None = None, label: str = ""
+) -> list[Any]:
+    """
+    Apply a function to each thing.
+
+    Parameters
+    ----------
+    work : callable
+        A function of a module: other processes import it.
+    things : sequence
+    workers : int, optional
+        How many processes; 1 stays in this one. Default: by the number of things and of processors.
+    label : str
+        What the bar says. Without it, and where nobody looks at a terminal, there is none.
+
+    Returns
+    -------
+    list
+        Results in the order of the things.
+    """
+    if workers is None:
+        workers = min(MOST, os.cpu_count() or 1) if len(things) >= WORTH else 1
+    with click.progressbar(length=len(things), label=label, hidden=not label or len(things) < WORTH) as bar:
+        if workers == 1:
+            return list(_counted(map(work, things), bar))
+        with ProcessPoolExecutor(workers) as pool:
+            return list(_counted(pool.map(work, things, chunksize=BATCH), bar))
+
+
+def _counted(results: Iterable[Any], bar: Any) -> Iterator[Any]:
+    for result in results:
+        bar.update(1)
+        yield result
