@@ -7,6 +7,7 @@ from .canvas import describe, panels
 from .charts import plot_bars, plot_lines
 from .page import plot_pattern, plot_scores, plot_weights
 from .picture import Picture
+from .plots import histogram, in_bytes, plane, sizes
 from .svg import bars, matrix, pattern, scores, table, weights
 
 __all__ = [
@@ -14,15 +15,19 @@ __all__ = [
     "bars",
     "bundle",
     "describe",
+    "histogram",
+    "in_bytes",
     "matrix",
     "panels",
     "pattern",
+    "plane",
     "plot_bars",
     "plot_lines",
     "plot_pattern",
     "plot_scores",
     "plot_weights",
     "scores",
+    "sizes",
     "table",
     "weights",
 ]
