@@ -6,9 +6,12 @@ question is committed.
 
 from __future__ import annotations
 
+from .growth import growth
 from .heads import heads
 from .live import Frame, LiveFigure
 from .masks import masks
+from .row import row
+from .scale import scale
 from .temperature import temperature
 
-__all__ = ["Frame", "LiveFigure", "heads", "masks", "temperature"]
+__all__ = ["Frame", "LiveFigure", "growth", "heads", "masks", "row", "scale", "temperature"]
