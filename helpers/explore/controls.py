@@ -45,9 +45,9 @@ class Control:
         if self._same(value):
             return
         self._value = value
-        self._show()
         for function in self._heard:
             function()
+        self._show()  # last, since the picture is what is waited for
 
     def _same(self, value: Any) -> bool:
         return value == self._value
@@ -210,7 +210,7 @@ class Cells(Control):
         children = [widgets.Label(self.name), *(widgets.Label(column) for column in self.columns)]
         for row, buttons in zip(self.rows, self._buttons, strict=True):
             children += [widgets.Label(row), *buttons]
-        template = f"max-content repeat({len(self.columns)}, minmax(34px, 50px))"
+        template = f"max-content repeat({len(self.columns)}, minmax(34px, 44px))"
         return widgets.GridBox(children, layout={"grid_template_columns": template, "grid_gap": "2px"})
 
     def _button(self, i: int, j: int) -> Any:

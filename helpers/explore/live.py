@@ -11,11 +11,12 @@ from markupsafe import Markup
 
 from ..figures import Picture
 from ..figures.picture import fold, join, tag
+from ..predictions.render import style
 from . import cell
 from .controls import Control
 
 Bundle = dict[str, Any]
-STYLE = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
+STYLE = style("widgets.css") + Markup(Path(__file__).with_name("live.css").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class LiveFigure:
         how = "With a kernel and widgets, controls stand here." if self.controls else ""
         drawn = [join([tag("p", name), Markup(own.html)]) for name, own in frame.pictures.items()]
         parts = [
-            tag("style", Markup(STYLE)),
+            tag("style", STYLE),
             tag("p", tag("strong", self.name), style="margin:4px 0"),
             tag("p", self.goal, style="margin:4px 0"),
             *drawn,
@@ -137,12 +138,13 @@ class LiveFigure:
         small = [control.widget() for control in self.controls.values() if not control.large]
         panel = widgets.HBox(small, layout={**wrap, "align_items": "center"})
         figure = widgets.HBox([*large, self._picture], layout=wrap)
-        style = widgets.HTML(f"<style>{STYLE}</style>", layout={"display": "none"})
-        self.box = widgets.VBox([style, self._goal, panel, figure, self._readout, self._numbers])
+        look = widgets.HTML(tag("style", STYLE), layout={"display": "none"})
+        self._picture.add_class("abh-picture")
+        self.box = widgets.VBox([look, self._goal, panel, figure, self._readout, self._numbers])
         self.box.add_class("abh-live")
         self._goal.value = self._goal_html()
-        self._redraw()
-        self._later = cell.Coalesced(self._redraw)
+        self.redraw()
+        self._later = cell.Coalesced(self.redraw)
         self._numbers.observe(lambda change: self._later(), "value")
         return self.box
 
@@ -150,7 +152,7 @@ class LiveFigure:
         if self.box is not None:
             self._later()
 
-    def _redraw(self) -> None:
+    def redraw(self) -> None:
         """Draw what the controls say now. What fails is said on the figure: a callback's error shows nowhere."""
         self.frames += 1
         try:

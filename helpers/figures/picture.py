@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
@@ -17,17 +17,26 @@ def tag(name: str, *children: object, **attributes: object) -> Markup:
     >>> print(tag("text", "<script>", font_size=12))
     <text font-size="12">&lt;script&gt;</text>
     """
-    # A live figure makes hundreds of elements between two frames, so nothing here is done twice.
-    parts = [f"<{name}"]
+    inside = "".join([child if type(child) is Markup else escape(child) for child in children])
+    return Markup(f"<{name}{written(attributes)}>{inside}</{name}>")
+
+
+def written(attributes: Mapping[str, object]) -> str:
+    """Attributes as they stand in an element, escaped; None leaves one out.
+
+    Examples
+    --------
+    >>> written({"fill": "none", "font_size": 12, "stroke": None})
+    ' fill="none" font-size="12"'
+    """
+    parts = []
     for key, value in attributes.items():
-        if value is None:
-            continue
-        value = f"{value:g}" if isinstance(value, float) else value if type(value) is int else escape(value)
-        parts.append(f' {_spelled(key)}="{value}"')
-    parts.append(">")
-    parts.extend(child if type(child) is Markup else escape(child) for child in children)
-    parts.append(f"</{name}>")
-    return Markup("".join(parts))
+        if value is not None:
+            value = (
+                f"{value:g}" if isinstance(value, float) else value if type(value) is int else escape(value)
+            )
+            parts.append(f' {_spelled(key)}="{value}"')
+    return "".join(parts)
 
 
 @cache

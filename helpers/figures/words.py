@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +24,16 @@ def shown(token: object) -> str:
     >>> shown("$x_1$"), shown("a\nb")
     ('$x_1$', 'a\\nb')
     """
+    return _drawable(str(token))
+
+
+@lru_cache(maxsize=4096)
+def _drawable(token: str) -> str:
     return "".join(
         c.encode("unicode_escape").decode("ascii")
         if ord(c) in _HIDDEN or unicodedata.category(c) in ("Cc", "Cs")
         else c
-        for c in str(token)
+        for c in token
     )
 
 

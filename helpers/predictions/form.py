@@ -135,7 +135,7 @@ class Form:
 
 
 def _style_tag() -> str:
-    return Markup("<style>{}{}</style>").format(style(), style("form.css"))
+    return Markup("<style>{}{}{}</style>").format(style(), style("widgets.css"), style("form.css"))
 
 
 def _answer_field(question: Question, draft: Any) -> tuple[widgets.Widget, Callable[[], Any]]:
