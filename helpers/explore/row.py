@@ -51,10 +51,9 @@ def row(
         2 to 4 keys, and a value for each.
     goal : str
         ``"equal"``: a value 0 with which both numbers of the output are equal.
-        ``"query"``: a query that gives `key` more than `share`.
-    key : int
-        The key that the goal about the query means.
-    share : float
+        ``"query"``: a query that gives `key` more than `share` of its weight.
+    key, share : int, float
+        What the goal about the query means.
 
     Returns
     -------
@@ -64,7 +63,7 @@ def row(
     ------
     ValueError
         If shapes do not fit, a number is not finite, there is no such goal or key, the goal is met at the start,
-        or no place on the sliders meets it.
+        or no vector on the scale of the sliders meets it.
 
     Examples
     --------
@@ -110,16 +109,7 @@ def row(
         weights, output = _attend(vectors, n)
         written = _written(vectors, names)
         pictures = {
-            "query and keys": figures.plane(
-                {"key": vectors[1 : n + 1], "query": vectors[:1]},
-                limits=(-reaches[0], reaches[0]),
-                arrows=True,
-            ),
-            "values and output": figures.plane(
-                {"value": vectors[n + 1 :], "output": output[None]},
-                limits=(-reaches[-1], reaches[-1]),
-                hull="value",
-            ),
+            **_planes(vectors, output, reaches),
             "weights": figures.bars(written[1 : n + 1], {"weight": weights}, digits=2),
         }
         others_stay = all((vectors == start).all(axis=1) | (np.array(names) == moving))
@@ -176,6 +166,17 @@ def _within_reach(start: np.ndarray, n: int, reach: float, asked: tuple[int, flo
     side = np.linspace(-reach, reach, 101)
     queries = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
     return bool((attention_weights(queries, start[1 : n + 1])[:, key] > share).any())
+
+
+def _planes(vectors: np.ndarray, output: np.ndarray, reaches: list[float]) -> dict[str, figures.Picture]:
+    """Query and keys in one plane, values and output in another."""
+    n = len(vectors) // 2
+    match = {"key": vectors[1 : n + 1], "query": vectors[:1]}
+    read = {"value": vectors[n + 1 :], "output": output[None]}
+    return {
+        "query and keys": figures.plane(match, limits=(-reaches[0], reaches[0]), arrows=True),
+        "values and output": figures.plane(read, limits=(-reaches[-1], reaches[-1]), hull="value"),
+    }
 
 
 def _written(vectors: np.ndarray, names: list[str]) -> list[str]:

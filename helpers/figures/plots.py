@@ -59,7 +59,7 @@ class _Plot:
 
 
 @lru_cache(maxsize=64)  # the same in every frame of a live figure
-def _around(plot: _Plot) -> list[Markup]:
+def _around(plot: _Plot) -> tuple[Markup, ...]:
     """The line round a plot, its ticks, and the names of its axes."""
     left, bottom = plot.left, plot.top + plot.rise
     parts = [outline(left, plot.top, plot.span, plot.rise)]
@@ -76,7 +76,7 @@ def _around(plot: _Plot) -> list[Markup]:
     parts.append(text(f"{plot.names[1]} ↑", 0, 13, font_size=12))
     right = max(left + plot.span, text_width(plot.names[0], 12) + 20)
     parts.append(text(f"{plot.names[0]} →", right, bottom + 35, text_anchor="end", font_size=12))
-    return [*parts, lines("".join(marks))]
+    return (*parts, lines("".join(marks)))
 
 
 def _labels(
