@@ -1,0 +1,1 @@
+"""A small trained transformer whose heads can be tested by changing them."""
