@@ -28,7 +28,7 @@ from helpers.predictions import own, render
 from helpers.questions import Question
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))
-PICTURE = 24_000  # bytes; with it a course has 2.1 MB, as one that was executed
+PICTURE = 48000  # bytes; with it a course has 2.1 MB, as one that was executed
 START = datetime(2026, 10, 5, 9, tzinfo=UTC)
 REASONS = (
     "the larger score takes more",
@@ -170,7 +170,9 @@ def _outputs(cell: dict, stem: str, mine: dict[str, list[dict]], checks: Callabl
     name = f"{stem[:2]}-{rest}"
     if kind == "predict" and name in questions.load():
         said = "committed." if name in mine else questions.get(name).text
-        return [_display(f"Predict {name}: {said}", f"<div>{said}</div>")]
+        # Nothing is compared with the pre-test: its card is the only place that can carry the line.
+        carried = {"predictions": mine[name]} if name in mine and "-pre-" in name else {}
+        return [_display(f"Predict {name}: {said}", f"<div>{said}</div>", carried)]
     if kind == "run" and name in mine:
         return [_display(*_comparison(name), {"predictions": mine[name]})]
     if kind == "check":

@@ -78,9 +78,16 @@ def collect(sources: Iterable[str | Path], workers: int | None = None, label: st
     by_owner: dict[str, list[File]] = defaultdict(list)
     for file in files:
         by_owner[file.owner].append(file)
-    students = spread(
-        read_student, [by_owner[owner] for owner in sorted(by_owner, key=_sortable)], workers, label
-    )
+    for problem in problems:
+        if problem.owner:
+            by_owner.setdefault(problem.owner, [])  # who handed in only what cannot be read is a student too
+    owners = sorted(by_owner, key=_sortable)
+    students = spread(read_student, [(owner, by_owner[owner]) for owner in owners], workers, label)
+    by_name = dict(zip(owners, students, strict=True))
+    for problem in problems:
+        if problem.owner:
+            by_name[problem.owner].problems.append(problem)
+    problems = [problem for problem in problems if not problem.owner]
     students += [student for one in saved for student in one.students]
     problems += [problem for one in saved for problem in one.problems]
     return Class(students, [*problems, *_copied(students)])

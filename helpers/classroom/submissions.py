@@ -76,21 +76,22 @@ class _Found:
     problems: list[str] = field(default_factory=list)
 
 
-def read_student(files: list[File]) -> Student:
+def read_student(handed_in: tuple[str, list[File]]) -> Student:
     """
     Read all files of one student.
 
     Parameters
     ----------
-    files : list of File
-        Of the same owner. A record beside a notebook is used as well, and no line counts twice.
+    handed_in : (str, list of File)
+        Whose, and which. A record beside a notebook is used as well, and no line counts twice.
 
     Returns
     -------
     Student
         Answers in the order in which they were committed, the best result of each check.
     """
-    student = Student(files[0].owner, owner_id=next((file.owner_id for file in files if file.owner_id), ""))
+    owner, files = handed_in
+    student = Student(owner, owner_id=next((file.owner_id for file in files if file.owner_id), ""))
     lines: dict[Answer, None] = {}
     for name, data in _contents(files, student):
         student.files += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -37,7 +38,9 @@ def spread(
     """
     if workers is None:
         workers = min(MOST, os.cpu_count() or 1) if len(things) >= WORTH else 1
-    with click.progressbar(length=len(things), label=label, hidden=not label or len(things) < WORTH) as bar:
+    with click.progressbar(
+        length=len(things), label=label, hidden=not label or len(things) < WORTH or not sys.stdout.isatty()
+    ) as bar:
         if workers == 1:
             return list(_counted(map(work, things), bar))
         with ProcessPoolExecutor(workers) as pool:

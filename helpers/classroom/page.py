@@ -1,0 +1,365 @@
+"""What the report says, as plain data: the template only lays it out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from .. import questions
+from ..misconceptions import CATALOGUE, programs_for
+from ..predictions import render
+from ..questions import Question
+from . import tally
+from .clusters import Cluster, clusters, explained
+from .collect import Class
+from .handed_in import Problem, shown, without_person
+from .judging import NO_ANSWER, OTHER_WORDING
+from .tally import FEW, Belief, Count, Event, Group
+
+FIRST = 3  # beliefs for the next lecture
+UNKNOWN = 4  # clusters of a question that are shown
+NEW = 12  # clusters of the class that are shown
+QUOTED = 3  # reasons
+REASON = 160  # characters of a reason
+KINDS = ("right", "wrong", "odd", "rest")
+UNKNOWN_IS = "fits nothing known"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the instructor wants to see."""
+
+    title: str = "What the class believes"
+    names: bool = False
+    reasons: bool = True
+    notebooks: tuple[str, ...] = ()
+    roster: tuple[str, ...] | None = None
+    keep_until: str = ""
+
+
+@cache
+def template(name: str) -> jinja2.Template:
+    loader = jinja2.PackageLoader("helpers.classroom", "templates", encoding="utf-8")
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.get_template(name)
+
+
+def share(part: int, whole: int) -> str:
+    """
+    A share in words that cannot mislead: whole per cent.
+
+    Examples
+    --------
+    >>> share(1, 3), share(0, 0)
+    ('33%', '–')
+    """
+    return f"{100 * part / whole:.0f}%" if whole else "–"
+
+
+def report(collected: Class, found: Sequence[Event], wishes: Wishes) -> dict[str, Any]:
+    """Everything that the report shows, by section."""
+    answered = tally.by_question(found)
+    met = tally.beliefs(found)
+    unknown = {id(group): clusters(group) for one in answered for group in one.groups}
+    return {
+        "wishes": wishes,
+        "students": len(collected.students),
+        "files": sum(student.files for student in collected.students),
+        "answers": len(found),
+        "few": FEW,
+        "first": [_belief(belief, wishes) for belief in met[:FIRST] if belief.held.people],
+        "progress": _progress(collected, wishes),
+        "absent": _absent(collected, wishes),
+        "calibration": _calibration(found),
+        "beliefs": [_row(belief) for belief in met],
+        "unknown": _unknown(answered, unknown, wishes),
+        "exercises": _exercises(collected, wishes),
+        "notebooks": _questions(answered, unknown),
+        "problems": [_problem(collected, problem, wishes) for problem in collected.all_problems],
+    }
+
+
+# The three beliefs.
+
+
+def _belief(belief: Belief, wishes: Wishes) -> dict[str, Any]:
+    """One belief, so that it can be lectured from."""
+    where = next(iter(sorted(belief.where, key=lambda name: (-belief.where[name], name))))
+    question = questions.get(where)
+    return {
+        **_row(belief),
+        "verdict": belief.entry.verdict,
+        "why": render.markdown(question.why.get(belief.entry.id, belief.entry.why)),
+        "question": where,
+        "prompt": render.markdown(question.text),
+        "lines": "\n".join(lines(belief.entry.id, question)),
+        "gives": _gives(question, belief.entry.id),
+        "right": right(question),
+        "because": question.say(question.because),
+        "reasons": _reasons(belief.events) if wishes.reasons and belief.held.people >= FEW else [],
+        "to_vote": question.kind == "choice",
+    }
+
+
+def lines(name: str, question: Question) -> list[str]:
+    """The source lines of a wrong program, where a question is about what it computes."""
+    entry = CATALOGUE[name]
+    if question.task is None or name not in programs_for(question.task):
+        return []
+    return entry.lines(question.task)
+
+
+def _gives(question: Question, name: str) -> str:
+    """What the answer is if one believes this."""
+    option = next((option for option in question.options if option.misconception == name), None)
+    if option is None and question.kind == "choice":
+        option = question.option(question.wrong.get(name))
+    return render._inline(option.says) if option else render.value_text(question.wrong[name])
+
+
+def right(question: Question) -> str:
+    """What the run gives."""
+    option = question.option(question.truth) if question.kind == "choice" else None
+    return render._inline(option.says) if option else render.value_text(question.truth)
+
+
+def _reasons(found: Iterable[Event]) -> list[str]:
+    """A few reasons as they were typed: of the surest, each once."""
+    typed = Counter()
+    for event in found:
+        if event.answer.because:
+            typed[event.answer.because] += event.answer.sure or 0
+    best = sorted(typed, key=lambda text: (-typed[text], text))[:QUOTED]
+    return [shown(text if len(text) <= REASON else text[: REASON - 1] + "…") for text in best]
+
+
+def _row(belief: Belief) -> dict[str, Any]:
+    return {
+        "id": belief.entry.id,
+        "belief": belief.entry.belief,
+        "could": belief.could,
+        "met": belief.met,
+        "held": belief.held.people,
+        "share": share(belief.held.people, belief.could),
+        "sure": sureness(belief.held),
+        "weight": f"{belief.weight:.1f}",
+        "where": ", ".join(sorted(belief.where)),
+    }
+
+
+def sureness(count: Count) -> list[int] | None:
+    """How many guessed, were fairly sure, were sure; None where so few people are not broken down."""
+    return [count.sure[level] for level in (1, 2, 3)] if count.people >= FEW else None
+
+
+# The class.
+
+
+def _progress(collected: Class, wishes: Wishes) -> list[dict[str, Any]]:
+    titles = questions.titles()
+    return [
+        {
+            "title": f"{row.notebook[:2]} {titles[row.notebook]}",
+            "asked": row.asked,
+            "all": len(row.all),
+            "some": len(row.some),
+            "none": len(row.none),
+            "missing": len(row.missing),
+            "names": sorted(collected.students[at].owner for at in (*row.none, *row.missing))
+            if wishes.names
+            else [],
+        }
+        for row in tally.progress(collected, wishes.notebooks)
+    ]
+
+
+def _absent(collected: Class, wishes: Wishes) -> dict[str, Any] | None:
+    """Who is on the class list and handed in nothing."""
+    if wishes.roster is None:
+        return None
+    there = {
+        _plain(name) for student in collected.students for name in (student.owner, student.owner_id) if name
+    }
+    names = [name for name in wishes.roster if _plain(name) not in there]
+    return {"count": len(names), "of": len(wishes.roster), "names": names if wishes.names else []}
+
+
+def _plain(name: str) -> str:
+    """A name as two lists write it alike: its letters and digits, whatever their order of words."""
+    words = "".join(sign if sign.isalnum() else " " for sign in name.casefold()).split()
+    return "".join(sorted("".join(words)))
+
+
+def _calibration(found: Sequence[Event]) -> list[dict[str, Any]]:
+    return [
+        {"name": render.SURENESS[level], "judged": judged, "right": right, "share": share(right, judged)}
+        for level, (judged, right) in tally.calibration(found).items()
+    ]
+
+
+def _exercises(collected: Class, wishes: Wishes) -> list[dict[str, Any]]:
+    rows = []
+    for exercise in tally.exercises(collected, wishes.notebooks):
+        people = sum(exercise.states.values())
+        named = exercise.beliefs.most_common(3) if people >= FEW else []
+        rows.append(
+            {
+                "id": exercise.id,
+                "people": people,
+                **{
+                    state.replace(" ", "_"): exercise.states[state]
+                    for state in ("right", "not yet", "not started")
+                },
+                "beliefs": [(CATALOGUE[name].verdict, count) for name, count in named],
+            }
+        )
+    return rows
+
+
+# Questions.
+
+
+def _questions(answered: Sequence[tally.Answered], unknown: dict[int, list[Cluster]]) -> list[dict[str, Any]]:
+    titles = questions.titles()
+    notebooks: dict[str, dict[str, Any]] = {}
+    for one in answered:
+        name = one.question.notebook
+        shelf = notebooks.setdefault(name, {"title": f"{name[:2]} {titles[name]}", "questions": []})
+        shelf["questions"].append(
+            {
+                "id": one.question.id,
+                "prompt": render.markdown(one.question.text),
+                "right": right(one.question),
+                "own": one.question.own_numbers,
+                "groups": [_group(group, unknown[id(group)], len(one.groups) > 1) for group in one.groups],
+                "again": one.again,
+                "again_right": one.again_right,
+            }
+        )
+    return list(notebooks.values())
+
+
+def _group(group: Group, odd: list[Cluster], several: bool) -> dict[str, Any]:
+    people = len(group.events)
+    return {
+        "title": group_title(group) if several or group.variant != "base" else "",
+        "people": people,
+        "rows": spread(group, odd) if people >= FEW else None,
+    }
+
+
+def group_title(group: Group) -> str:
+    """Which wording and which numbers, in words."""
+    numbers = {
+        None: "numbers of their own, too few people each to tell apart",
+        "base": "the course’s numbers",
+    }.get(group.variant, f"numbers “{shown(group.variant or '')}”")
+    now = group.question.version == group.version
+    return (
+        numbers if now else f"{numbers}, wording {group.version} (now {group.question.version}): not judged"
+    )
+
+
+def spread(group: Group, odd: list[Cluster]) -> list[dict[str, Any]]:
+    """The rows of a question's table: right, each belief, what fits nothing known, and the rest."""
+    kinds: dict[tuple[int, str], list[Event]] = {}
+    for event in group.events:
+        kinds.setdefault(_kind(event), []).append(event)
+    total = len(group.events)
+    rows = []
+    for (order, name), found in sorted(
+        kinds.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1])
+    ):
+        if order == 2:
+            rows += [_line(c.said, c.count, total, "odd", UNKNOWN_IS, c.step) for c in odd[:UNKNOWN]]
+            if rest := [event for cluster in odd[UNKNOWN:] for event in cluster.events]:
+                said = f"{len(odd) - UNKNOWN} other answers"
+                rows.append(_line(said, tally.counted(rest), total, "odd", UNKNOWN_IS))
+            continue
+        what = ("as the run", CATALOGUE[name].belief if name in CATALOGUE else "", "", name)[order]
+        row = _line(_typical(group, found), tally.counted(found), total, KINDS[order], what)
+        rows.append(row | {"id": name if order == 1 else ""})
+    return rows
+
+
+def _kind(event: Event) -> tuple[int, str]:
+    """In which row of a table an answer counts."""
+    verdict = event.verdict
+    if verdict.right is None:
+        return 3, verdict.fault
+    if verdict.right:
+        return 0, ""
+    return (1, verdict.misconception) if verdict.misconception else (2, "")
+
+
+def _typical(group: Group, found: Sequence[Event]) -> str:
+    if group.variant is None or found[0].verdict.fault == OTHER_WORDING:
+        return "various"
+    if found[0].verdict.fault == NO_ANSWER:
+        return found[0].verdict.said
+    return Counter(event.verdict.said for event in found).most_common(1)[0][0]
+
+
+def _line(said: str, count: Count, total: int, kind: str, what: str, step: str = "") -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "id": "",
+        "said": shown(said),
+        "people": count.people,
+        "share": share(count.people, total),
+        "sure": sureness(count),
+        "what": what,
+        "step": step,
+    }
+
+
+def _unknown(
+    answered: Sequence[tally.Answered], unknown: dict[int, list[Cluster]], wishes: Wishes
+) -> list[dict[str, Any]]:
+    """The largest clusters of the class: enough people that it is no slip of one."""
+    found = [
+        (cluster, group)
+        for one in answered
+        for group in one.groups
+        for cluster in unknown[id(group)]
+        if cluster.count.people >= FEW and one.question.kind != "choice"
+    ]
+    found.sort(key=lambda pair: (-pair[0].count.weight, pair[0].said))
+    return [
+        {
+            **_line(cluster.said, cluster.count, len(group.events), "odd", "", cluster.step),
+            "question": group.question.id,
+            "right": right(group.question) if group.variant == "base" else "",
+            "also": [CATALOGUE[name].verdict for name in explained(group, cluster)[:2]],
+            "reasons": _reasons(cluster.events) if wishes.reasons else [],
+        }
+        for cluster, group in found[:NEW]
+    ]
+
+
+# Files.
+
+
+def _problem(collected: Class, problem: Problem, wishes: Wishes) -> dict[str, str]:
+    """A line for a file; without names, what of its name says nothing about a person."""
+    number, other = collected.number(problem.owner), collected.number(problem.other)
+    if wishes.names:
+        return {"who": problem.owner, "file": problem.file, "what": problem.text}
+    what = problem.what.replace("{other}", f"submission {other}")
+    file = problem.file if number is None else without_person(problem.file, problem.owner)
+    return {"who": f"submission {number}" if number else "", "file": file, "what": what}
+
+
+def written(name: str, context: dict[str, Any], path: Path) -> None:
+    """Write a page that is whole in itself."""
+    style = Markup(template("page.css").render())  # ours, without anybody's text
+    path.write_text(template(name).render(style=style, **context), encoding="utf-8", newline="\n")

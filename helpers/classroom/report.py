@@ -1,0 +1,226 @@
+"""A class's report: one page to lecture from, and tables for a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import questions
+from . import page, tally
+from .clusters import clusters
+from .collect import Class, collect, summary
+from .page import Wishes
+from .sheets import write_sheet
+from .tally import FEW, Event
+
+PAGE = "report.html"
+
+
+def write_report(
+    collected: Class, folder: str | Path, wishes: Wishes, mark: str = "completion", workers: int | None = None
+) -> Path:
+    """
+    Write a class's report.
+
+    Parameters
+    ----------
+    collected : Class
+    folder : path-like
+        The page and the tables go here; what is there under the same names is replaced.
+    wishes : Wishes
+    mark : {"completion", "right"}
+        What marks.csv counts: committed predictions, or also those that agree with the run.
+    workers : int, optional
+        As `workers.spread` takes it.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    found = tally.events(collected, wishes.notebooks, workers, "Judging")
+    context = page.report(collected, found, wishes)
+    context |= {"date": date.today().isoformat(), "marked_right": mark == "right"}
+    page.written("report.html", context, folder / PAGE)
+    sheets = {
+        "questions.csv": _question_rows(found),
+        "misconceptions.csv": _belief_rows(found),
+        "unknown_answers.csv": _unknown_rows(found),
+        "exercises.csv": _exercise_rows(collected, wishes),
+        "calibration.csv": _calibration_rows(found),
+        "marks.csv": _mark_rows(collected, found, wishes, mark),
+        "problems.csv": _problem_rows(collected),
+    }
+    for name, rows in sheets.items():
+        write_sheet(folder / name, next(rows), rows)
+    return folder / PAGE
+
+
+Rows = Iterator[Sequence[Any]]
+SURE = ("a guess", "fairly sure", "sure")
+
+
+def _sure(count: tally.Count) -> tuple[Any, ...]:
+    return tuple(page.sureness(count) or ("", "", ""))
+
+
+def _question_rows(found: Sequence[Event]) -> Rows:
+    """Each answer that five people or more gave a question together, as it was typed most; told apart by numbers."""
+    yield ("question", "wording", "numbers", "answer", "kind", "misconception", "people", *SURE)
+    for one in tally.by_question(found):
+        for group in one.groups:
+            start = (one.question.id, group.version, "own" if group.variant is None else group.variant)
+            if len(group.events) < FEW:
+                yield (
+                    *start,
+                    "",
+                    f"fewer than {FEW}, not broken down",
+                    "",
+                    len(group.events),
+                    *_sure(group.count),
+                )
+                continue
+            for row in page.spread(group, clusters(group)):
+                yield (
+                    *start,
+                    row["said"],
+                    row["kind"],
+                    row["id"],
+                    row["people"],
+                    *(row["sure"] or ("", "", "")),
+                )
+
+
+def _belief_rows(found: Sequence[Event]) -> Rows:
+    yield ("misconception", "belief", "could show it", "showed it", "hold it", *SURE, "weight", "questions")
+    for one in tally.beliefs(found):
+        where = " ".join(sorted(one.where))
+        yield (
+            one.entry.id,
+            one.entry.belief,
+            one.could,
+            one.met,
+            one.held.people,
+            *_sure(one.held),
+            round(one.weight, 2),
+            where,
+        )
+
+
+def _unknown_rows(found: Sequence[Event]) -> Rows:
+    """Every cluster, also of one: a belief that few hold shows here as well, and says nothing about who."""
+    yield ("question", "wording", "numbers", "answer", "where it parts", "people", *SURE)
+    for one in tally.by_question(found):
+        for group in one.groups:
+            if len(group.events) >= FEW:
+                for cluster in clusters(group):
+                    numbers = "own" if group.variant is None else group.variant
+                    start = (one.question.id, group.version, numbers, cluster.said, cluster.step)
+                    yield (*start, cluster.count.people, *_sure(cluster.count))
+
+
+def _exercise_rows(collected: Class, wishes: Wishes) -> Rows:
+    states = ("right", "not yet", "not started")
+    yield ("exercise", "students", *states, "misconceptions")
+    for one in tally.exercises(collected, wishes.notebooks):
+        people = sum(one.states.values())
+        few = people < FEW
+        named = "" if few else "; ".join(f"{name} {count}" for name, count in one.beliefs.most_common())
+        yield (one.id, people, *("" if few else one.states[state] for state in states), named)
+
+
+def _calibration_rows(found: Sequence[Event]) -> Rows:
+    yield ("sureness", "answers judged", "as the run")
+    for name, (judged, right) in zip(SURE, tally.calibration(found).values(), strict=True):
+        yield (name, judged, right)
+
+
+def _mark_rows(collected: Class, found: Sequence[Event], wishes: Wishes, mark: str) -> Rows:
+    """A line for each student: how many predictions are committed in each notebook, and of all in per cent."""
+    asked = {
+        name: {one.id for one in questions.of_notebook(name)}
+        for name in wishes.notebooks or questions.titles()
+    }
+    names = ("name", "id") if wishes.names else ()
+    more = ("judged", "as the run", "right %") if mark == "right" else ()
+    yield (
+        "submission",
+        *names,
+        *(f"{name[:2]} of {len(ids)}" for name, ids in asked.items()),
+        "committed %",
+        *more,
+    )
+    judged = _judged(found) if mark == "right" else {}
+    for at, student in enumerate(collected.students):
+        done = [len(tally.committed(student, ids)) for ids in asked.values()]
+        whole = 100 * sum(done) / sum(map(len, asked.values()))
+        who = (student.owner, student.owner_id) if wishes.names else ()
+        row = (at + 1, *who, *done, round(whole, 1))
+        if mark == "right":
+            of, right = judged.get(at, (0, 0))
+            row += (of, right, round(100 * right / of, 1) if of else "")
+        yield row
+
+
+def _judged(found: Sequence[Event]) -> dict[int, tuple[int, int]]:
+    """For each student how many first answers were judged, and how many were right; pre-test and re-asks left out."""
+    result: dict[int, tuple[int, int]] = {}
+    for event in found:
+        if event.verdict.right is not None and not event.again and tally.PRETEST not in event.answer.question:
+            of, right = result.get(event.student, (0, 0))
+            result[event.student] = (of + 1, right + event.verdict.right)
+    return result
+
+
+def _problem_rows(collected: Class) -> Rows:
+    yield ("submission", "file", "problem")
+    for problem in collected.all_problems:
+        yield (collected.number(problem.owner) or "", problem.file, problem.text)
+
+
+@click.command("report")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--to", default="report", show_default=True, type=click.Path(path_type=Path), help="Folder to write."
+)
+@click.option(
+    "--notebook", "chosen", multiple=True, help="Only this notebook (01); may be given several times."
+)
+@click.option("--names", is_flag=True, help="Name students, on the page and in marks.csv. Default: numbers.")
+@click.option(
+    "--reasons/--no-reasons", default=True, show_default=True, help="Quote what students gave as reasons."
+)
+@click.option("--mark", type=click.Choice(["completion", "right"]), default="completion", show_default=True)
+@click.option("--roster", type=click.File(encoding="utf-8-sig"), help="Class list, a name or id a line.")
+@click.option("--title", default=Wishes.title, show_default=True)
+@click.option("--keep-until", default="", help="The date to delete it by, for the page to say.")
+@click.option("--workers", type=click.IntRange(1), help="How many processes work. Default: by the machine.")
+def command(sources, to, chosen, names, reasons, mark, roster, title, keep_until, workers) -> None:
+    """Report what a class believes: one page and tables, from SOURCES as collect takes them or has written them.
+
+    The page begins with the three beliefs worth ten minutes of the next lecture. Predictions are not marked for being
+    right unless you say --mark right.
+    """
+    if to.exists() and any(to.iterdir()) and not (to / PAGE).is_file():
+        raise click.ClickException(f"{to} holds other things: name an empty folder, or a new one, with --to.")
+    listed = None if roster is None else tuple(line.strip() for line in roster if line.strip())
+    wishes = Wishes(title, names, reasons, _notebooks(chosen), listed, keep_until)
+    collected = collect(sources, workers, "Reading")
+    where = write_report(collected, to, wishes, mark, workers)
+    click.echo(summary(collected))
+    click.echo(f"Written: {where}, and tables beside it.")
+
+
+def _notebooks(chosen: Sequence[str]) -> tuple[str, ...]:
+    """Notebooks by number or by name."""
+    known = {name[:2]: name for name in questions.titles()}
+    for one in chosen:
+        if one not in known and one not in known.values():
+            raise click.ClickException(f"There is no notebook {one!r}: choose from {', '.join(known)}.")
+    return tuple(known.get(one, one) for one in chosen)
