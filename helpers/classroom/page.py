@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import numpy as np
 from markupsafe import Markup
 
 from .. import questions
@@ -24,6 +25,7 @@ from .judging import NO_ANSWER, OTHER_WORDING
 from .tally import FEW, Belief, Count, Event, Group
 
 FIRST = 3  # beliefs for the next lecture
+MANY = 15  # beliefs that are shown at once
 UNKNOWN = 4  # clusters of a question that are shown
 NEW = 12  # clusters of the class that are shown
 QUOTED = 3  # reasons
@@ -76,6 +78,7 @@ def report(collected: Class, found: Sequence[Event], wishes: Wishes) -> dict[str
         "files": sum(student.files for student in collected.students),
         "answers": len(found),
         "few": FEW,
+        "many": MANY,
         "first": [_belief(belief, wishes) for belief in met[:FIRST] if belief.held.people],
         "progress": _progress(collected, wishes),
         "absent": _absent(collected, wishes),
@@ -93,16 +96,16 @@ def report(collected: Class, found: Sequence[Event], wishes: Wishes) -> dict[str
 
 def _belief(belief: Belief, wishes: Wishes) -> dict[str, Any]:
     """One belief, so that it can be lectured from."""
-    where = next(iter(sorted(belief.where, key=lambda name: (-belief.where[name], name))))
-    question = questions.get(where)
+    row = _row(belief)
+    question = questions.get(row["where"][0])
     return {
-        **_row(belief),
+        **row,
         "verdict": belief.entry.verdict,
         "why": render.markdown(question.why.get(belief.entry.id, belief.entry.why)),
-        "question": where,
+        "question": question.id,
         "prompt": render.markdown(question.text),
         "lines": "\n".join(lines(belief.entry.id, question)),
-        "gives": _gives(question, belief.entry.id),
+        "gives": gives(question, belief.entry.id),
         "right": right(question),
         "because": question.say(question.because),
         "reasons": _reasons(belief.events) if wishes.reasons and belief.held.people >= FEW else [],
@@ -112,24 +115,30 @@ def _belief(belief: Belief, wishes: Wishes) -> dict[str, Any]:
 
 def lines(name: str, question: Question) -> list[str]:
     """The source lines of a wrong program, where a question is about what it computes."""
-    entry = CATALOGUE[name]
-    if question.task is None or name not in programs_for(question.task):
+    if question.task is None or not question.show_program or name not in programs_for(question.task):
         return []
-    return entry.lines(question.task)
+    return CATALOGUE[name].lines(question.task)
 
 
-def _gives(question: Question, name: str) -> str:
+def gives(question: Question, name: str) -> str:
     """What the answer is if one believes this."""
     option = next((option for option in question.options if option.misconception == name), None)
-    if option is None and question.kind == "choice":
-        option = question.option(question.wrong.get(name))
-    return render._inline(option.says) if option else render.value_text(question.wrong[name])
+    return _value(question, option.key if option else question.wrong[name])
 
 
 def right(question: Question) -> str:
     """What the run gives."""
-    option = question.option(question.truth) if question.kind == "choice" else None
-    return render._inline(option.says) if option else render.value_text(question.truth)
+    return _value(question, question.truth)
+
+
+def _value(question: Question, value: Any) -> str:
+    """A result in the form of the question's answers."""
+    if question.kind == "choice":
+        option = question.option(value)
+        return render._inline(option.says) if option else str(value)
+    if question.kind == "cells":
+        return render.answer_text(question, np.asarray(value, dtype=int).tolist())
+    return render.value_text(value)
 
 
 def _reasons(found: Iterable[Event]) -> list[str]:
@@ -152,7 +161,7 @@ def _row(belief: Belief) -> dict[str, Any]:
         "share": share(belief.held.people, belief.could),
         "sure": sureness(belief.held),
         "weight": f"{belief.weight:.1f}",
-        "where": ", ".join(sorted(belief.where)),
+        "where": sorted(belief.where, key=lambda name: (-belief.where[name], name)),
     }
 
 
@@ -339,6 +348,7 @@ def _unknown(
             **_line(cluster.said, cluster.count, len(group.events), "odd", "", cluster.step),
             "question": group.question.id,
             "right": right(group.question) if group.variant == "base" else "",
+            "own": group.variant is None,
             "also": [CATALOGUE[name].verdict for name in explained(group, cluster)[:2]],
             "reasons": _reasons(cluster.events) if wishes.reasons else [],
         }
