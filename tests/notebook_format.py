@@ -27,7 +27,8 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 
-from helpers import check, compare, figures, hint, patterns, predict, progress, revisit, show, solution"""
+from helpers import check, compare, explore, figures, hint, patterns, predict, show, solution
+from helpers.predictions import progress, revisit"""
 
 Problems = Iterator[str]
 

@@ -13,5 +13,6 @@ from .masks import masks
 from .row import row
 from .scale import scale
 from .temperature import temperature
+from .tiles import tiles
 
-__all__ = ["Frame", "LiveFigure", "growth", "heads", "masks", "row", "scale", "temperature"]
+__all__ = ["Frame", "LiveFigure", "growth", "heads", "masks", "row", "scale", "temperature", "tiles"]

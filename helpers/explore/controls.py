@@ -101,9 +101,14 @@ class Number(Control):
             layout={"width": "auto"},
             style={"description_width": "auto"},
         )
-        self._slider.observe(lambda change: self._set(self._number(change["new"])), "value")
+        self._slider.observe(lambda change: self._slid(change["new"]), "value")
         self._box.observe(lambda change: self._set(change["new"]), "value")
         return widgets.HBox([self._box, self._slider], layout={"align_items": "center"})
+
+    def _slid(self, place: float) -> None:
+        """Take a place of the slider, unless it is only the step nearest to what was typed: the page rounds to it."""
+        if abs(place - self._place(self.value)) > self.step * 0.51:
+            self._set(self._number(place))
 
     def _place(self, number: float) -> float:
         return math.log2(number) if self.log else number

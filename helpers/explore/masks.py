@@ -71,7 +71,8 @@ def masks(scores: ArrayLike = _SCORES, *, tokens: Sequence[str] | None = None) -
     def draw(pattern: str, allowed: np.ndarray) -> Frame:
         empty = ~allowed.any(axis=1)
         weights = np.zeros((n, n))
-        weights[~empty] = softmax(np.where(allowed, scores, -np.inf)[~empty])
+        if not empty.all():
+            weights[~empty] = softmax(np.where(allowed, scores, -np.inf)[~empty])
         picture = figures.weights(weights, allowed, tokens=tokens)
         return Frame({"weights": picture}, _says(allowed), np.array_equal(allowed, wanted))
 

@@ -9,6 +9,7 @@ from .page import plot_pattern, plot_scores, plot_weights
 from .picture import Picture
 from .plots import histogram, in_bytes, plane, sizes
 from .svg import bars, matrix, pattern, scores, table, weights
+from .tiles import tile
 
 __all__ = [
     "Picture",
@@ -29,5 +30,6 @@ __all__ = [
     "scores",
     "sizes",
     "table",
+    "tile",
     "weights",
 ]

@@ -12,12 +12,14 @@ from markupsafe import Markup, escape
 
 from . import grid as _grid
 from . import palette, words
-from .draw import elided, label, lines, svg, text_width
+from .draw import elided, label, lines, svg, text, text_width
 from .frame import CELLS_UP_TO, NUMBERS_UP_TO, Frame, note, scale, swatch
 from .grid import Grid
 from .picture import Picture, tag
 from .tables import FEW_BARS, bar_table, grid_table, html_table, number_table
 from .words import listed, number, shown
+
+_LYING_UP_TO = 24  # labels; more bars of one series stand upright, without a text each
 
 
 def _written(grid: Grid, digits: int = 2) -> list[list[str]] | None:
@@ -269,7 +271,8 @@ def bars(
         written[name] = [shown(typed) for typed in own]
     limits = _grid.check_limits(limits, stretch=False) or _grid.bar_limits(values)
     alt = words.bars_text(labels, values, written)
-    drawn = _draw_bars(labels, values, written, limits, alt)
+    upright = len(values) == 1 and len(labels) > _LYING_UP_TO
+    drawn = (_draw_columns if upright else _draw_bars)(labels, values, written, limits, alt)
     return Picture(drawn, lambda: bar_table(labels, written), alt, folded=len(labels) > FEW_BARS)
 
 
@@ -302,6 +305,39 @@ def _draw_bars(labels, values, written, limits, alt) -> str:
     height = len(labels) * block
     parts.append(lines(f"M{zero:.1f} 0V{height}"))
     return svg(parts, left + span + beside, height, alt)
+
+
+def _draw_columns(labels, values, written, limits, alt) -> str:
+    """One series with many labels: bars that stand in a row, the longest with its number; the table has them all."""
+    (name, own), (texts,) = *values.items(), written.values()
+    low, high = limits
+    pitch = max(6.0, min(20.0, 480 / len(own)))
+    ends = [number(low), number(high)]
+    left, top, tall = max(text_width(end, 11) for end in ends) + 8, 34.0, 110.0
+    heights = [0.0 if v is None or not isfinite(v) else min(max(v, low), high) for v in own]
+    zero = top + tall * (high - min(max(0.0, low), high)) / (high - low)
+    drawn = []
+    for k, value in enumerate(heights):
+        y = top + tall * (high - value) / (high - low)
+        at = f'x="{left + k * pitch:.1f}" y="{min(y, zero):.1f}" width="{pitch - 1.5:.1f}"'
+        drawn.append(f'<rect {at} height="{abs(zero - y):.1f}"></rect>')
+    step = next(s for s in (1, 2, 4, 8, 16, 32, 64, 128, len(own)) if s * pitch >= 30 or s >= len(own))
+    most = max(range(len(own)), key=lambda k: abs(heights[k]))
+    right = left + len(own) * pitch
+    said = f"{labels[most]}: {name} {texts[most]}"
+    x = min(left + (most + 0.5) * pitch, max(left, right - text_width(said, 11)))
+    parts = [
+        tag("g", Markup("".join(drawn)), fill=palette.series_colour(name, 0)),
+        lines(f"M{left - 2:.1f} {top:g}V{top + tall:g}M{left - 2:.1f} {zero:.1f}H{right:.1f}"),
+        text(said, x, top - 8, font_size=11),
+        text(ends[1], left - 6, top + 8, font_size=11, text_anchor="end"),
+        text(ends[0], left - 6, top + tall, font_size=11, text_anchor="end"),
+    ]
+    for k in range(0, len(own), step):
+        parts.append(
+            text(str(k), left + (k + 0.5) * pitch, top + tall + 14, font_size=11, text_anchor="middle")
+        )
+    return svg(parts, max(right, left + text_width(said, 11)), top + tall + 20, alt)
 
 
 def table(
