@@ -79,7 +79,7 @@ def build_key(
         if answers is None:
             answers = right_answers(notebook_path.stem)
         lacking = sorted(set(_asked(notebook)) - set(answers)) + sorted(
-            set(_checked(notebook)) - set(solutions)
+            set(checked(notebook)) - set(solutions)
         )
         if lacking:
             raise ValueError(f"{notebook_path.name} asks for what has no answer: {', '.join(lacking)}.")
@@ -149,7 +149,7 @@ def learner_notebook(
     """
     filled = copy.deepcopy(notebook)
     by_id = {cell.id: cell for cell in _code_cells(filled)}
-    for exercise, function in _checked(filled).items():
+    for exercise, function in checked(filled).items():
         if exercise not in solutions:
             continue
         cell_id = f"write-{exercise.partition('-')[2]}"
@@ -275,7 +275,7 @@ def _predictions(source: str) -> Iterator[tuple[ast.Expr, str]]:
                 yield statement, question
 
 
-def _checked(notebook: NotebookNode) -> dict[str, str]:
+def checked(notebook: NotebookNode) -> dict[str, str]:
     """Exercise id -> name of the learner's function, for each ``check("id", name)`` of a notebook."""
     found = {}
     for cell in _code_cells(notebook):

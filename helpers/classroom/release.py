@@ -99,7 +99,7 @@ def release(
     paths = chosen(notebooks)
     if NOTEBOOKS / f"{FIRST}.ipynb" not in paths:
         paths.insert(0, NOTEBOOKS / f"{FIRST}.ipynb")
-    _check_name(name)
+    check_name(name)
     if numbers is not None:
         check_numbers(numbers)
     folder, archive = Path(to) / name, Path(to) / f"{name}.zip"
@@ -173,7 +173,7 @@ def own_numbers(notebook: str | None = None) -> list[str]:
 
 def check_numbers(numbers: str) -> None:
     """Refuse, by a ValueError, a name for numbers that the record would take for something else."""
-    _check_name(numbers)
+    check_name(numbers)
     if numbers.startswith(TAKEN):
         raise ValueError(f"Numbers cannot be called {numbers!r}: the record calls others so. Choose another.")
 
@@ -240,7 +240,7 @@ def command(
         click.echo(f"With numbers of their own: {', '.join(asked) or 'none of the questions in these'}.")
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} cannot be used: expected up to 40 letters, digits, - and _. Rename it.")
 
