@@ -35,6 +35,7 @@ class Verdict:
 
 OTHER_WORDING = "answers another wording of the question"
 NO_ANSWER = "no answer yet"
+MISFIT = "does not fit the question"
 
 
 @lru_cache(maxsize=32)  # one student's numbers at a time
@@ -64,9 +65,9 @@ def judge(asked: Asked) -> Verdict:
         said = render.answer_text(question, answer)
     # An answer that another kind of question would take fails wherever its form is first used.
     except (ValueError, TypeError, IndexError, KeyError, OverflowError, AttributeError):
-        return Verdict(None, said=_plain(answer), fault="does not fit the question")
+        return Verdict(None, said=_plain(answer), fault=MISFIT)
     if found.right is False and question.kind == "choice" and question.option(answer) is None:
-        return Verdict(None, said=_plain(answer), fault="does not fit the question")
+        return Verdict(None, said=_plain(answer), fault=MISFIT)
     return Verdict(found.right, found.misconception, found.step, said)
 
 

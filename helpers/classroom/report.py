@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from .. import questions
 from . import page, tally
 from .clusters import clusters
 from .collect import Class, collect, summary
+from .handed_in import Problem
+from .judging import MISFIT
 from .page import Wishes
 from .sheets import write_sheet
 from .tally import FEW, Event
@@ -45,6 +48,7 @@ def write_report(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     found = tally.events(collected, wishes.notebooks, workers, "Judging")
+    collected = replace(collected, problems=[*collected.problems, *_misfits(collected, found)])
     context = page.report(collected, found, wishes)
     context |= {"date": date.today().isoformat(), "marked_right": mark == "right"}
     page.written("report.html", context, folder / PAGE)
@@ -60,6 +64,15 @@ def write_report(
     for name, rows in sheets.items():
         write_sheet(folder / name, next(rows), rows)
     return folder / PAGE
+
+
+def _misfits(collected: Class, found: Sequence[Event]) -> Iterator[Problem]:
+    """Answers in the right form of a line, and of no form that their question takes."""
+    for event in found:
+        if event.verdict.fault == MISFIT:
+            owner = collected.students[event.student].owner
+            what = f"the answer to {event.answer.question}, {event.verdict.said}, does not fit the question: not judged"
+            yield Problem(owner, what, owner)
 
 
 Rows = Iterator[Sequence[Any]]

@@ -337,12 +337,17 @@ def _answers(lines: Iterable[dict]) -> tuple[list[Answer], list[str]]:
     found = []
     for line in lines:
         name = line["question"]
-        answer = json.dumps(line["answer"], ensure_ascii=False)
+        answer = shown(json.dumps(line["answer"], ensure_ascii=False))
         if name not in known:
             odd[f"the question {shown(name)[:40]!r} is not in this course: skipped"] += 1
             continue
         if len(answer) > ANSWER:
             odd[f"an answer to {name} of {len(answer)} characters: skipped, at most {ANSWER} are read"] += 1
+            continue
+        if line["kind"] != known[name].kind and line["version"] == known[name].version:
+            odd[
+                f"{name} is of kind {known[name].kind}, this answer of {shown(line['kind'])[:20]}: skipped"
+            ] += 1
             continue
         when = _time(line["time"])
         if when is None or not EARLIEST < when < now:
@@ -351,12 +356,12 @@ def _answers(lines: Iterable[dict]) -> tuple[list[Answer], list[str]]:
             Answer(
                 sys.intern(name),
                 line["version"],
-                sys.intern(line["variant"][:80]),
+                sys.intern(shown(line["variant"][:80])),
                 sys.intern(answer),
                 line["sure"],
-                line["because"][: record.BECAUSE_LIMIT],
+                shown(line["because"][: record.BECAUSE_LIMIT]),
                 line["attempt"],
-                line["time"][:40],
+                shown(line["time"][:40]),
             )
         )
     return found, [f"{what}{_more(count)}" for what, count in odd.items()]
