@@ -280,8 +280,16 @@ def _refused(entry: zipfile.ZipInfo) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4)
 def _opened(place: str) -> zipfile.ZipFile:
+    """A zip, opened once as long as it stays the same."""
+    try:
+        return _opened_at(place, os.stat(place).st_mtime_ns)
+    except OSError as error:
+        raise Unreadable(f"cannot be opened: {error.strerror}") from None
+
+
+@lru_cache(maxsize=4)
+def _opened_at(place: str, _: int) -> zipfile.ZipFile:
     try:
         opened = zipfile.ZipFile(place)
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:

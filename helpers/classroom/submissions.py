@@ -319,6 +319,7 @@ def _why_empty(cells: list[dict]) -> list[str]:
     typed = [
         name
         for cell in cells
+        if cell.get("cell_type") == "code"
         for name in re.findall(r'\bpredict\(\s*"(\d\d-[\w-]+)",\s*[^)\s]', _joined(cell.get("source")))
     ]
     if typed:
