@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ __all__ = ["Step", "add_tile", "start", "sweep", "tiled_attention"]
 TILE_BYTES = 2**19  # one tile of scores: half a MiB stays in a core's own cache
 MOST_QUERIES, FEWEST_QUERIES = 512, 64
 CELLS_WORTH_A_THREAD = 2**17
+BOUND = 20.0  # scores between -20 and 20 need no maximum: see `add_tile`
 
 
 def start(shape: tuple[int, ...], dtype: Any = np.float64) -> tuple[Floats, Floats, Floats]:
@@ -66,7 +67,9 @@ def start(shape: tuple[int, ...], dtype: Any = np.float64) -> tuple[Floats, Floa
     return running_max, np.zeros_like(running_max), np.zeros(shape, dtype)
 
 
-def add_tile(scores: Floats, V: Floats, running_max: Floats, running_sum: Floats, out: Floats) -> None:
+def add_tile(
+    scores: Floats, V: Floats, running_max: Floats, running_sum: Floats, out: Floats, *, bounded: bool = False
+) -> None:
     """Add the keys of one tile to the softmax and output of some queries: the online softmax.
 
     Parameters
@@ -79,15 +82,20 @@ def add_tile(scores: Floats, V: Floats, running_max: Floats, running_sum: Floats
         Changed in place, as is `out`; `start` gives the first ones.
     out : ndarray, shape (n_q, d_v)
         The sum of exp(score - running_max) * value so far. Divided by `running_sum` it is the output.
+    bounded : bool
+        Promise that all scores lie between -20 and 20. Their exponentials cannot overflow, so that a
+        `running_max` of 0 serves as well as the largest score and need not be looked for.
     """
-    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
-    shrink = np.exp(running_max - new_max)  # from exp(score - old maximum) to exp(score - new maximum)
-    exps = np.exp(np.subtract(scores, new_max, out=scores), out=scores)
-    running_sum *= shrink
-    running_sum += exps.sum(axis=-1, keepdims=True)
-    out *= shrink
+    if not bounded:
+        new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+        shrink = np.exp(running_max - new_max)  # turns exp(score - old maximum) into exp(score - new maximum)
+        running_sum *= shrink
+        out *= shrink
+        scores -= new_max
+        running_max[...] = new_max
+    exps = np.exp(scores, out=scores)
+    running_sum += exps @ np.ones((len(V), 1), V.dtype)  # each row's sum, faster as a product
     out += exps @ V  # (n_q, n_k) @ (n_k, d_v) -> (n_q, d_v)
-    running_max[...] = new_max
 
 
 def tiled_attention(
@@ -146,6 +154,8 @@ def tiled_attention(
     """
     problem = _read(Q, K, V, causal, align, allowed, tile, empty_rows)
     running_max, running_sum, out = state = start(problem.out_shape, problem.Q.dtype)
+    if problem.bounded:
+        running_max[...] = 0
 
     def work(jobs: Iterator[Job]) -> None:
         """Finish one tile of queries after the other."""
@@ -154,7 +164,7 @@ def tiled_attention(
             q = problem.scaled_queries(batch, rows)
             for keys in problem.key_tiles():
                 _visit(problem, batch, rows, keys, q, state, buffer)
-            out[batch][rows] /= np.maximum(running_sum[batch][rows], 1)  # at least 1, or 0 in an empty row
+            out[batch][rows] /= _divisor(running_sum[batch][rows])
 
     _share_out(work, problem.jobs(), problem.n_threads())
     if empty_rows == "raise":
@@ -227,7 +237,7 @@ def sweep(
     range(1, 2) range(0, 1) False [10. 10.]
     range(1, 2) range(1, 2) False [10.   18.81]
     """
-    problem = _read(Q, K, V, causal, align, allowed, tile, empty_rows)
+    problem = replace(_read(Q, K, V, causal, align, allowed, tile, empty_rows), bounded=False)
     if problem.leading:
         got = f"Q of shape {problem.Q.shape}"
         raise validate.refusal("sweep must have one head, Q with two axes", got, "pick one, such as Q[0]")
@@ -249,7 +259,7 @@ def _steps(problem: _Problem) -> Iterator[Step]:
                 not visited,
                 np.where(running_sum > 0, running_max, -np.inf)[:, 0],
                 running_sum[:, 0].copy(),
-                problem.unscaled(out / np.maximum(running_sum, 1)),
+                problem.unscaled(out / _divisor(running_sum)),
             )
 
 
@@ -264,22 +274,40 @@ def _visit(
     buffer: Floats,
 ) -> bool:
     """Compute the scores of one tile and add them to the state; False where no cell of it is allowed."""
+    first = rows.start
     rows, keys = problem.within_diagonal(rows, keys)
     n_q, n_k = rows.stop - rows.start, keys.stop - keys.start
     if n_q <= 0:
         return False
-    blocked = problem.blocked(batch, rows, keys)
+    blocked = None if problem.allowed is None else problem.blocked(batch, rows, keys)
     if blocked is not None and blocked.all():
         return False
     # Column by column in memory: maximum and subtraction then run along many queries at once, twice as fast.
     scores = buffer[: n_q * n_k].reshape(n_k, n_q).T
-    np.matmul(q[-n_q:], problem.K[batch][keys].T, out=scores)  # (n_q, d_k) @ (d_k, n_k) -> (n_q, n_k)
-    if blocked is not None:
-        scores[blocked] = -np.inf
+    np.matmul(q[rows.start - first :], problem.K[batch][keys].T, out=scores)  # (n_q, d_k) @ (d_k, n_k)
     if problem.may_overflow:
-        _refuse_overflow(batch, rows, keys, scores, blocked)
-    add_tile(scores, problem.V[batch][keys], *(each[batch][rows] for each in state))
+        _refuse_overflow(batch, rows, keys, scores, problem.blocked(batch, rows, keys))
+    if blocked is not None:
+        np.copyto(scores, -np.inf, where=blocked)
+    elif problem.diagonal is not None:
+        past = rows.start + problem.diagonal - keys.start  # the diagonal starts at this column
+        n = n_k - past
+        if n > 1:
+            corner = scores[:n, past:]
+            np.fmin(corner, _ceiling(min(problem.tile), scores.dtype)[:n, :n], out=corner)
+    add_tile(scores, problem.V[batch][keys], *(each[batch][rows] for each in state), bounded=problem.bounded)
     return True
+
+
+@lru_cache(maxsize=4)
+def _ceiling(n: int, dtype: np.dtype) -> Floats:
+    """What a causal pattern lets a score be at most, (n, n): anything up to the diagonal, -inf above it."""
+    return np.where(np.tri(n, dtype=bool), np.inf, -np.inf).astype(dtype, order="F")
+
+
+def _divisor(running_sum: Floats) -> Floats:
+    """The sum, and 1 in an empty row, whose output is 0 already."""
+    return np.where(running_sum > 0, running_sum, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,6 +321,7 @@ class _Problem:
     diagonal: int | None  # if causal, query i reads the keys up to i + diagonal
     tile: tuple[int, int]
     may_overflow: bool = False
+    bounded: bool = False
     shift: int = 0  # V was divided by 2**shift
 
     @property
@@ -326,10 +355,10 @@ class _Problem:
 
     def new_buffer(self) -> Floats:
         """Make room for the scores of one tile."""
-        return np.empty(min(self.tile[0], self.n_q) * min(self.tile[1], self.n_k), self.Q.dtype)
+        return np.empty(math.prod(self.tile), self.Q.dtype)
 
     def scaled_queries(self, batch: tuple[int, ...], rows: slice) -> Floats:
-        return np.multiply(self.Q[batch][rows], self.Q.shape[-1] ** -0.5, order="F")
+        return self.Q[batch][rows] * self.Q.shape[-1] ** -0.5
 
     def within_diagonal(self, rows: slice, keys: slice) -> tuple[slice, slice]:
         """Leave out those first queries and last keys of a tile that lie wholly above the diagonal."""
@@ -392,7 +421,7 @@ def _read(
 def _with_safe_numbers(problem: _Problem, empty_rows: str) -> _Problem:
     """Refuse NaN and inf where they are used, put 0 where not, and see how large the results may become."""
     Q, K, V = problem.Q, problem.K, problem.V
-    sizes = [_largest(X) for X in (Q, K, V)]
+    sizes = _longest(Q), _longest(K), _largest(V)
     if not all(map(math.isfinite, sizes)):
         reading, read = problem.who_reads()
         if empty_rows == "raise":
@@ -401,19 +430,33 @@ def _with_safe_numbers(problem: _Problem, empty_rows: str) -> _Problem:
         for name, (X, rows) in used.items():
             validate.finite(name, X, rows)
         Q, K, V = (np.where(rows[..., None], X, 0) for X, rows in used.values())  # 0 * NaN would be NaN
-        sizes = [_largest(X) for X in (Q, K, V)]
-    limit = float(np.finfo(Q.dtype).max)
-    d_k, n_k = Q.shape[-1], K.shape[-2]
-    # No score is larger than this bound. Only where it is no help does each tile need a look.
-    may_overflow = sizes[0] * sizes[1] * d_k >= limit
-    # A sum of n_k values may be too large although their average is not. Powers of two divide without rounding.
-    shift = n_k.bit_length() if sizes[2] * n_k >= limit else 0
-    V = np.ldexp(V, -shift) if shift else V
-    return replace(problem, Q=Q, K=K, V=V, may_overflow=may_overflow, shift=shift)
+        sizes = _longest(Q), _longest(K), _largest(V)
+    largest_product = sizes[0] * sizes[1]  # q . k is at most |q| |k|
+    largest_sum = sizes[2] * K.shape[-2]
+    info = np.finfo(Q.dtype)
+    # exp(BOUND) times a value must not overflow, exp(-BOUND) times a value must keep its digits.
+    room = math.exp(BOUND) * largest_sum < info.max and math.exp(-BOUND) * sizes[2] * info.eps > info.tiny
+    # A sum of values may be too large although their average is not; powers of two divide without rounding.
+    shift = K.shape[-2].bit_length() if largest_sum >= float(info.max) else 0
+    return replace(
+        problem,
+        Q=Q,
+        K=K,
+        V=np.ldexp(V, -shift) if shift else V,
+        may_overflow=not largest_product < float(info.max),
+        bounded=largest_product * Q.shape[-1] ** -0.5 <= BOUND and bool(room),
+        shift=shift,
+    )
+
+
+def _longest(X: Floats) -> float:
+    """Give the largest length of a row; NaN or inf where a number is, or where its square overflows."""
+    with np.errstate(all="ignore"):
+        return math.sqrt(np.einsum("...i,...i->...", X, X).max())
 
 
 def _largest(X: Floats) -> float:
-    """The largest absolute value, NaN where there is one; without a temporary array."""
+    """Give the largest absolute value, or NaN where there is one; without a temporary array."""
     with np.errstate(all="ignore"):
         return float(np.maximum(X.max(), -X.min()))
 
@@ -441,12 +484,13 @@ def _tile(tile: Any, shape: tuple[int, ...], itemsize: int) -> tuple[int, int]:
         if not (isinstance(tile, (tuple, list)) and len(tile) == 2):
             fix = "pass tile=(128, 256) or the like, or leave it out"
             raise validate.refusal("tile must be two sizes, of queries and of keys", repr(tile), fix)
-        return validate.whole_number("tile[0]", tile[0]), validate.whole_number("tile[1]", tile[1])
-    *leading, n_q, _ = shape
+        rows, keys = (validate.whole_number(f"tile[{i}]", size) for i, size in enumerate(tile))
+        return min(rows, shape[-2]), min(keys, shape[-1])
+    *leading, n_q, n_k = shape
     rows = MOST_QUERIES
     while rows > FEWEST_QUERIES and math.prod(leading) * math.ceil(n_q / rows) < 2 * _cores():
         rows //= 2
-    return rows, TILE_BYTES // (rows * itemsize)
+    return min(rows, n_q), min(TILE_BYTES // (rows * itemsize), n_k)
 
 
 def _cut(n: int, size: int) -> list[slice]:
