@@ -459,10 +459,29 @@ def test_fewer_tiles_leave_the_number_within_reach_and_the_widgets_agree():
     figure.controls["at"].value = 64
     figure.controls["rows"].value = 8
     assert figure.controls["at"].value == 8 and figure.failed is None
-    (play,) = inside(box, widgets.Play)
-    assert (play.value, play.max) == (8, 8)
-    play.value = 3
-    assert figure.controls["at"].value == 3 and "Tile 3 of 8" in figure.frame().says
+    highest = [widget.max for widget in inside(box, (widgets.IntSlider, widgets.BoundedIntText))]
+    assert highest.count(8) == 6  # tile number, as well as queries and keys a tile
+    figure.controls["rows"].value = 4
+    assert figure.controls["at"].value == 8 and "Tile 8 of 16" in figure.frame().says
+
+
+def test_play_goes_through_all_tiles_and_stops(monkeypatch):
+    monkeypatch.setattr(sys.modules["helpers.explore.tiles"], "SECONDS", 0.001)
+    figure = explore.tiles()
+    (button,) = [b for b in inside(shown(figure), widgets.ToggleButton) if b.description == "play"]
+
+    async def play() -> list[int]:
+        seen: list[int] = []
+        figure.controls["at"].observe(lambda: seen.append(figure.controls["at"].value))
+        button.value = True
+        await asyncio.sleep(0.1)
+        return seen
+
+    assert asyncio.run(play()) == [2, 3, 4]
+    assert not button.value
+    assert asyncio.run(play()) == [1, 2, 3, 4]  # from the start again
+    button.value = True  # nobody to watch, without an event loop
+    assert not button.value
 
 
 def test_tiles_refuses_what_cannot_be_read():

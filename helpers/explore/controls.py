@@ -89,7 +89,12 @@ class Number(Control):
         kind = widgets.IntSlider if self._whole and not self.log else widgets.FloatSlider
         # Its own readout would be a second box, without a name.
         self._slider = kind(
-            value=place, min=low, max=high, step=self.step, readout=False, layout={"width": "200px"}
+            value=place,
+            min=low,
+            max=high,
+            step=self.step,
+            readout=False,
+            layout={"flex": "0 1 200px", "min_width": "80px"},
         )
         box = widgets.BoundedIntText if self._whole else widgets.BoundedFloatText
         self._box = box(

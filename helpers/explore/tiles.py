@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from typing import Any
 
@@ -16,13 +17,14 @@ from .controls import Number, Switch
 from .live import Frame, LiveFigure
 
 LARGEST = 10  # positions: cells that still hold their numbers
+SECONDS = 0.4  # for one tile, when they are played
 HELD = 8  # scores that may be held at once, in the goal
 _RNG = np.random.default_rng(8)
 _Q, _K, _V = (_RNG.normal(size=(8, width)).round(1) for width in (4, 4, 2))
 
 
 class _Steps(Number):
-    """Which tile is at work, by slider, by number, or by a button that plays them all."""
+    """Which tile is at work: by slider, by number, or by a button that plays them one after the other."""
 
     def __init__(self, high: int) -> None:
         super().__init__("tile number", 1, 1, high)
@@ -32,22 +34,38 @@ class _Steps(Number):
         import ipywidgets as widgets
 
         line = super().widget()
-        self._play = widgets.Play(value=self.value, min=1, max=self.high, interval=400, show_repeat=False)
-        self._play.observe(lambda change: self._set(change["new"]), "value")
+        # ipywidgets has a player of its own, but its buttons have no names.
+        self._play = widgets.ToggleButton(description="play", layout={"width": "auto"})
+        self._play.observe(lambda change: self._start() if change["new"] else None, "value")
         return widgets.HBox([line, self._play], layout={"flex_flow": "row wrap", "align_items": "center"})
+
+    def _start(self) -> None:
+        if self.value == self.high:
+            self._set(1)
+        self._wait()
+
+    def _wait(self) -> None:
+        try:
+            asyncio.get_running_loop().call_later(SECONDS, self._step)
+        except RuntimeError:  # no event loop, so nobody watches
+            self._play.value = False
+
+    def _step(self) -> None:
+        if not self._play.value:
+            return
+        self._set(min(self.value + 1, self.high))
+        if self.value < self.high:
+            self._wait()
+        else:
+            self._play.value = False
 
     def reach(self, high: int) -> None:
         """Let there be so many tiles; the present one stays, if there still is such a one."""
         self.high = high
-        for widget in (self._slider, self._box, self._play):
+        for widget in (self._slider, self._box):
             if widget is not None:
                 widget.max = high  # clips the widget's own value, which sets ours
         self._set(min(self.value, high))
-
-    def _show(self) -> None:
-        super()._show()
-        if self._play is not None:
-            self._play.value = self.value
 
 
 def tiles(Q: ArrayLike = _Q, K: ArrayLike = _K, V: ArrayLike = _V) -> LiveFigure:
@@ -113,7 +131,7 @@ def tiles(Q: ArrayLike = _Q, K: ArrayLike = _K, V: ArrayLike = _V) -> LiveFigure
         all_steps = len(steps(rows, keys, causal))
         blocked = ~patterns.causal(T) if causal else np.zeros((T, T), bool)
         pictures = {
-            "scores, and the running maximum and sum of each query": _cells(done, scores, blocked),
+            "scores held, and what is kept of each query": _cells(done, scores, blocked),
             "output so far": figures.matrix(done[-1].out, axes=("query i (reads)", "feature")),
         }
         few = rows * keys <= HELD and causal and _computed(steps(rows, keys, causal)) == least

@@ -13,7 +13,7 @@ from .draw import svg
 from .frame import Frame, swatch
 from .picture import Picture
 from .tables import grid_table
-from .words import count, number
+from .words import count
 
 GONE = "#aad8f6"  # pale on the ramp of weights: was there
 STATES = ("held now", "gone by", "to come", palette.BLOCKED)
@@ -54,7 +54,8 @@ def tile(
     shades = np.zeros((*grid.shape, 3), np.uint8)
     shades[held], shades[gone] = palette.rgb(palette.ALLOWED), palette.rgb(GONE)
     texts = [
-        [number(v, 1) if held[i, j] else "" for j, v in enumerate(row)] for i, row in enumerate(grid.values)
+        [f"{v:.1f}".replace("-0.0", "0.0") if held[i, j] else "" for j, v in enumerate(row)]
+        for i, row in enumerate(grid.values)
     ]
     kinds = (held, gone, ~(held | gone | grid.blocked), grid.blocked)
     told = np.select(kinds, STATES, "")
