@@ -12,21 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from nbclient.exceptions import DeadKernelError
-from nbconvert.preprocessors import ClearMetadataPreprocessor
+from nbconvert.preprocessors import ClearMetadataPreprocessor, Preprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.preprocessors import (
-    AssignLatePenalties,
-    CheckCellMetadata,
-    ClearOutput,
-    Execute,
-    IgnorePattern,
-    LimitOutput,
-    NbGraderPreprocessor,
-    OverwriteCells,
-    OverwriteKernelspec,
-    SaveAutoGrades,
-)
+from traitlets import Bool
 
 from ..predictions.record import Record
 from .nbgrader_assignment import STUB
@@ -47,31 +36,39 @@ def configure(config: Any) -> None:
     config : traitlets.config.Config
         What ``get_config()`` gives in ``nbgrader_config.py``.
     """
+    from nbgrader import preprocessors as theirs  # here: whoever has no nbgrader can import this module
+
     config.ClearSolutions.code_stub = {"python": STUB}
-    config.OverwriteCells.add_missing_cells = True  # one that was deleted is graded, as 0
+    config.OverwriteCells.add_missing_cells = True  # a deleted one would be left to be graded by hand
     config.ExecuteToTheEnd.timeout = CELL_SECONDS
     config.Autograde.sanitize_preprocessors = [
         KeepPredictions,
-        ClearOutput,
+        theirs.ClearOutput,
         FirstOfCopies,
-        OverwriteKernelspec,
-        OverwriteCells,
-        CheckCellMetadata,
+        theirs.OverwriteKernelspec,
+        theirs.OverwriteCells,
+        theirs.CheckCellMetadata,
     ]
     config.Autograde.autograde_preprocessors = [
         RestorePredictions,
-        ExecuteToTheEnd,
+        _to_the_end(theirs.Execute),
         GradeApart,
-        IgnorePattern,
+        theirs.IgnorePattern,
         ClearMetadataPreprocessor,
-        LimitOutput,
-        SaveAutoGrades,
-        AssignLatePenalties,
-        CheckCellMetadata,
+        theirs.LimitOutput,
+        theirs.SaveAutoGrades,
+        theirs.AssignLatePenalties,
+        theirs.CheckCellMetadata,
     ]
 
 
-class KeepPredictions(NbGraderPreprocessor):
+class _Ours(Preprocessor):
+    """On, unless switched off, as nbgrader's own are."""
+
+    enabled = Bool(True).tag(config=True)
+
+
+class KeepPredictions(_Ours):
     """Before outputs are cleared: keeps the committed lines that stand in them, in the notebook's metadata."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -82,7 +79,7 @@ class KeepPredictions(NbGraderPreprocessor):
         return nb, resources
 
 
-class FirstOfCopies(NbGraderPreprocessor):
+class FirstOfCopies(_Ours):
     """Where a graded cell was copied, the first counts. nbgrader's own way with copies stops at what it leaves."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -99,7 +96,7 @@ class FirstOfCopies(NbGraderPreprocessor):
         return nb, resources
 
 
-class RestorePredictions(NbGraderPreprocessor):
+class RestorePredictions(_Ours):
     """Before a submission runs: puts the kept lines into a record beside it, so that its cards are as committed."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -118,18 +115,21 @@ class RestorePredictions(NbGraderPreprocessor):
         return nb, resources
 
 
-class ExecuteToTheEnd(Execute):
-    """Runs a submission; one that kills its kernel is graded all the same, by what stands in its cells."""
+def _to_the_end(execute: type[Preprocessor]) -> type[Preprocessor]:
+    """Make of nbgrader's Execute one after which a submission that kills its kernel is graded all the same."""
 
-    def preprocess(self, nb: NotebookNode, resources: Any = None, km: Any = None) -> tuple[NotebookNode, Any]:
-        try:
-            return super().preprocess(nb, resources, km)
-        except DeadKernelError as error:
-            self.log.warning("%s: %s", resources["nbgrader"]["notebook"], error)
-            return nb, resources
+    class ExecuteToTheEnd(execute):
+        def preprocess(self, nb: NotebookNode, resources: Any, km: Any = None) -> tuple[NotebookNode, Any]:
+            try:
+                return super().preprocess(nb, resources, km)
+            except DeadKernelError as error:
+                self.log.warning("%s: %s", resources["nbgrader"]["notebook"], error)
+                return nb, resources
+
+    return ExecuteToTheEnd
 
 
-class GradeApart(NbGraderPreprocessor):
+class GradeApart(_Ours):
     """After a submission has run: replaces what its graded cells gave by points that its code cannot reach."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
