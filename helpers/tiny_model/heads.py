@@ -34,9 +34,8 @@ def matches(tokens: NDArray[np.integer]) -> NDArray[np.bool_]:
     """
     tokens = np.asarray(tokens)
     same = np.zeros((*tokens.shape, tokens.shape[-1]), dtype=bool)
-    same[..., 1:] = (
-        tokens[..., :, None] == tokens[..., None, :-1]
-    )  # the key's predecessor is the query's token
+    # Key j counts where token j - 1, its predecessor, is the query's token.
+    same[..., 1:] = tokens[..., :, None] == tokens[..., None, :-1]
     return same & np.tri(tokens.shape[-1], dtype=bool)
 
 
