@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from helpers import questions
+from helpers import figures, questions
 from helpers.exercises import EXERCISES
 from helpers.misconceptions import CATALOGUE, programs_for
 from helpers.predictions import own, render
 from helpers.questions import Question
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parent.parent / "notebooks").glob("*.ipynb"))
-PICTURE = 48000  # bytes; with it a course has 2.1 MB, as one that was executed
+PICTURE = 27_000  # bytes; with it a course has 2.1 MB, half of it pictures, as one that was executed
 START = datetime(2026, 10, 5, 9, tzinfo=UTC)
 REASONS = (
     "the larger score takes more",
@@ -169,10 +169,9 @@ def _outputs(cell: dict, stem: str, mine: dict[str, list[dict]], checks: Callabl
     kind, _, rest = cell["id"].partition("-")
     name = f"{stem[:2]}-{rest}"
     if kind == "predict" and name in questions.load():
-        said = "committed." if name in mine else questions.get(name).text
         # Nothing is compared with the pre-test: its card is the only place that can carry the line.
         carried = {"predictions": mine[name]} if name in mine and "-pre-" in name else {}
-        return [_display(f"Predict {name}: {said}", f"<div>{said}</div>", carried)]
+        return [_display(*_card(name, name in mine), carried)]
     if kind == "run" and name in mine:
         return [_display(*_comparison(name), {"predictions": mine[name]})]
     if kind == "check":
@@ -182,7 +181,11 @@ def _outputs(cell: dict, stem: str, mine: dict[str, list[dict]], checks: Callabl
             _display(text, f"<div>{text}</div>") | {"output_type": "execute_result", "execution_count": 1}
         ]
     if "show(" in "".join(cell["source"]):
-        return [_display("A picture.", f'<img alt="A picture" src="data:image/png;base64,{_picture()}">')]
+        return [
+            _display(
+                "A picture.", f'{_drawing()}<img alt="A picture" src="data:image/png;base64,{_picture()}">'
+            )
+        ]
     return []
 
 
@@ -192,12 +195,26 @@ def _display(plain: str, html: str, metadata: dict | None = None) -> dict:
 
 
 @cache
+def _card(name: str, done: bool) -> tuple[str, str]:
+    """A card; a committed one as of the right answer: of anybody's the size, and nothing reads it."""
+    question = questions.get(name)
+    line = {"answer": committed(question, question.truth), "because": REASONS[0], "sure": 2}
+    shown = render.committed_card(question, line, line, 1, []) if done else render.card(question, [], "")
+    return shown["text/plain"], shown["text/html"]
+
+
+@cache
 def _comparison(name: str) -> tuple[str, str]:
-    """What compare shows of the right answer: of anybody's the size, and nothing reads it."""
+    """What compare shows of the right answer, for the same reason."""
     question = questions.get(name)
     line = {"answer": committed(question, question.truth), "version": question.version, "sure": 2}
     shown = render.comparison(question, line, question.run(), False, False)
     return shown["text/plain"], shown["text/html"]
+
+
+@cache
+def _drawing() -> str:
+    return figures.weights(np.full((4, 4), 0.25)).svg
 
 
 @cache

@@ -41,7 +41,7 @@ def a_class(*students: list[Answer]) -> Class:
 
 def report(collected: Class, **wishes) -> dict:
     wishes = page.Wishes(**wishes)
-    return page.report(collected, tally.events(collected, wishes.notebooks), wishes)
+    return page.report(page.count(collected, tally.events(collected, wishes.notebooks)), wishes)
 
 
 def sheet(folder: Path, name: str) -> list[dict[str, str]]:

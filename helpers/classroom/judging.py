@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import questions
 from ..predictions import answers, render
 from ..questions import Question
@@ -36,6 +38,8 @@ class Verdict:
 OTHER_WORDING = "answers another wording of the question"
 NO_ANSWER = "no answer yet"
 MISFIT = "does not fit the question"
+# The form in which a record holds the answers to each kind of question.
+FORMS = {"row": "[text]", "grid": "[[text]]", "shape": "[int]", "cells": "[[int]]"}
 
 
 @lru_cache(maxsize=32)  # one student's numbers at a time
@@ -59,16 +63,35 @@ def judge(asked: Asked) -> Verdict:
         return Verdict(None, said=_plain(answer), fault=OTHER_WORDING)
     if answer is None:
         return Verdict(None, said="I don’t know yet", fault=NO_ANSWER)
+    if _form(answer) != FORMS.get(questions.get(asked.question).kind, "text"):
+        return Verdict(None, said=_plain(answer), fault=MISFIT)
     try:
         question = question_on(asked.question, asked.variant)
+        if question.shape and np.shape(answer) != question.shape:
+            return Verdict(None, said=_plain(answer), fault=MISFIT)
         found = answers.diagnose(question, answer)
         said = render.answer_text(question, answer)
-    # An answer that another kind of question would take fails wherever its form is first used.
+    # What is no number, or lists of unequal lengths, fails wherever it is first used.
     except (ValueError, TypeError, IndexError, KeyError, OverflowError, AttributeError):
         return Verdict(None, said=_plain(answer), fault=MISFIT)
     if found.right is False and question.kind == "choice" and question.option(answer) is None:
         return Verdict(None, said=_plain(answer), fault=MISFIT)
     return Verdict(found.right, found.misconception, found.step, said)
+
+
+def _form(answer: Any) -> str:
+    """
+    How an answer is built.
+
+    Examples
+    --------
+    >>> _form("a"), _form(["0.5", "0.5"]), _form([[1], [0]]), _form([1, "a"])
+    ('text', '[text]', '[[int]]', '[mixed]')
+    """
+    if isinstance(answer, list):
+        forms = {_form(part) for part in answer}
+        return f"[{forms.pop() if len(forms) == 1 else 'mixed'}]"
+    return "text" if isinstance(answer, str) else "int"
 
 
 def judge_all(asked: Iterable[Asked]) -> list[tuple[Asked, Verdict]]:

@@ -67,26 +67,45 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else "–"
 
 
-def report(collected: Class, found: Sequence[Event], wishes: Wishes) -> dict[str, Any]:
-    """Everything that the report shows, by section."""
+@dataclass(frozen=True)
+class Counted:
+    """What a class's answers come to, counted once for the page and the tables."""
+
+    collected: Class
+    found: list[Event]
+    answered: list[tally.Answered]
+    beliefs: list[Belief]
+    odd: dict[int, list[Cluster]]  # by id() of the group: answers that fit nothing known
+
+    def unknown(self, group: Group) -> list[Cluster]:
+        return self.odd[id(group)]
+
+
+def count(collected: Class, found: list[Event]) -> Counted:
+    """Count a class's answers."""
     answered = tally.by_question(found)
-    met = tally.beliefs(found)
-    unknown = {id(group): clusters(group) for one in answered for group in one.groups}
+    odd = {id(group): clusters(group) for one in answered for group in one.groups}
+    return Counted(collected, found, answered, tally.beliefs(found), odd)
+
+
+def report(counted: Counted, wishes: Wishes) -> dict[str, Any]:
+    """Everything that the report shows, by section."""
+    collected = counted.collected
     return {
         "wishes": wishes,
         "students": len(collected.students),
         "files": sum(student.files for student in collected.students),
-        "answers": len(found),
+        "answers": len(counted.found),
         "few": FEW,
         "many": MANY,
-        "first": [_belief(belief, wishes) for belief in met[:FIRST] if belief.held.people],
+        "first": [_belief(belief, wishes) for belief in counted.beliefs[:FIRST] if belief.held.people],
         "progress": _progress(collected, wishes),
         "absent": _absent(collected, wishes),
-        "calibration": _calibration(found),
-        "beliefs": [_row(belief) for belief in met],
-        "unknown": _unknown(answered, unknown, wishes),
+        "calibration": _calibration(counted.found),
+        "beliefs": [_row(belief) for belief in counted.beliefs],
+        "unknown": _unknown(counted, wishes),
         "exercises": _exercises(collected, wishes),
-        "notebooks": _questions(answered, unknown),
+        "notebooks": _questions(counted),
         "problems": [_problem(collected, problem, wishes) for problem in collected.all_problems],
     }
 
@@ -237,10 +256,10 @@ def _exercises(collected: Class, wishes: Wishes) -> list[dict[str, Any]]:
 # Questions.
 
 
-def _questions(answered: Sequence[tally.Answered], unknown: dict[int, list[Cluster]]) -> list[dict[str, Any]]:
+def _questions(counted: Counted) -> list[dict[str, Any]]:
     titles = questions.titles()
     notebooks: dict[str, dict[str, Any]] = {}
-    for one in answered:
+    for one in counted.answered:
         name = one.question.notebook
         shelf = notebooks.setdefault(name, {"title": f"{name[:2]} {titles[name]}", "questions": []})
         shelf["questions"].append(
@@ -249,7 +268,9 @@ def _questions(answered: Sequence[tally.Answered], unknown: dict[int, list[Clust
                 "prompt": render.markdown(one.question.text),
                 "right": right(one.question),
                 "own": one.question.own_numbers,
-                "groups": [_group(group, unknown[id(group)], len(one.groups) > 1) for group in one.groups],
+                "groups": [
+                    _group(group, counted.unknown(group), len(one.groups) > 1) for group in one.groups
+                ],
                 "again": one.again,
                 "again_right": one.again_right,
             }
@@ -331,15 +352,13 @@ def _line(said: str, count: Count, total: int, kind: str, what: str, step: str =
     }
 
 
-def _unknown(
-    answered: Sequence[tally.Answered], unknown: dict[int, list[Cluster]], wishes: Wishes
-) -> list[dict[str, Any]]:
+def _unknown(counted: Counted, wishes: Wishes) -> list[dict[str, Any]]:
     """The largest clusters of the class: enough people that it is no slip of one."""
     found = [
         (cluster, group)
-        for one in answered
+        for one in counted.answered
         for group in one.groups
-        for cluster in unknown[id(group)]
+        for cluster in counted.unknown(group)
         if cluster.count.people >= FEW and one.question.kind != "choice"
     ]
     found.sort(key=lambda pair: (-pair[0].count.weight, pair[0].said))

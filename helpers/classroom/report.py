@@ -12,11 +12,10 @@ import click
 
 from .. import questions
 from . import page, tally
-from .clusters import clusters
 from .collect import Class, collect, summary
 from .handed_in import Problem
 from .judging import MISFIT
-from .page import Wishes
+from .page import Counted, Wishes
 from .sheets import write_sheet
 from .tally import FEW, Event
 
@@ -49,13 +48,14 @@ def write_report(
     folder.mkdir(parents=True, exist_ok=True)
     found = tally.events(collected, wishes.notebooks, workers, "Judging")
     collected = replace(collected, problems=[*collected.problems, *_misfits(collected, found)])
-    context = page.report(collected, found, wishes)
+    counted = page.count(collected, found)
+    context = page.report(counted, wishes)
     context |= {"date": date.today().isoformat(), "marked_right": mark == "right"}
     page.written("report.html", context, folder / PAGE)
     sheets = {
-        "questions.csv": _question_rows(found),
-        "misconceptions.csv": _belief_rows(found),
-        "unknown_answers.csv": _unknown_rows(found),
+        "questions.csv": _question_rows(counted),
+        "misconceptions.csv": _belief_rows(counted),
+        "unknown_answers.csv": _unknown_rows(counted),
         "exercises.csv": _exercise_rows(collected, wishes),
         "calibration.csv": _calibration_rows(found),
         "marks.csv": _mark_rows(collected, found, wishes, mark),
@@ -83,10 +83,10 @@ def _sure(count: tally.Count) -> tuple[Any, ...]:
     return tuple(page.sureness(count) or ("", "", ""))
 
 
-def _question_rows(found: Sequence[Event]) -> Rows:
+def _question_rows(counted: Counted) -> Rows:
     """Each answer that five people or more gave a question together, as it was typed most; told apart by numbers."""
     yield ("question", "wording", "numbers", "answer", "kind", "misconception", "people", *SURE)
-    for one in tally.by_question(found):
+    for one in counted.answered:
         for group in one.groups:
             start = (one.question.id, group.version, "own" if group.variant is None else group.variant)
             if len(group.events) < FEW:
@@ -99,7 +99,7 @@ def _question_rows(found: Sequence[Event]) -> Rows:
                     *_sure(group.count),
                 )
                 continue
-            for row in page.spread(group, clusters(group)):
+            for row in page.spread(group, counted.unknown(group)):
                 yield (
                     *start,
                     row["said"],
@@ -110,9 +110,9 @@ def _question_rows(found: Sequence[Event]) -> Rows:
                 )
 
 
-def _belief_rows(found: Sequence[Event]) -> Rows:
+def _belief_rows(counted: Counted) -> Rows:
     yield ("misconception", "belief", "could show it", "showed it", "hold it", *SURE, "weight", "questions")
-    for one in tally.beliefs(found):
+    for one in counted.beliefs:
         where = " ".join(sorted(one.where))
         yield (
             one.entry.id,
@@ -126,13 +126,13 @@ def _belief_rows(found: Sequence[Event]) -> Rows:
         )
 
 
-def _unknown_rows(found: Sequence[Event]) -> Rows:
+def _unknown_rows(counted: Counted) -> Rows:
     """Every cluster, also of one: a belief that few hold shows here as well, and says nothing about who."""
     yield ("question", "wording", "numbers", "answer", "where it parts", "people", *SURE)
-    for one in tally.by_question(found):
+    for one in counted.answered:
         for group in one.groups:
             if len(group.events) >= FEW:
-                for cluster in clusters(group):
+                for cluster in counted.unknown(group):
                     numbers = "own" if group.variant is None else group.variant
                     start = (one.question.id, group.version, numbers, cluster.said, cluster.step)
                     yield (*start, cluster.count.people, *_sure(cluster.count))

@@ -20,6 +20,7 @@ from .handed_in import MB, File, Problem, Unreadable, content, shown, unzipped
 
 FLOOD = 5 * MB  # a notebook of the course is at most half a megabyte
 LINES = 5_000  # of one student; the whole course makes about a hundred
+ENOUGH = 3  # known cell ids that make a notebook known
 NUMBERS = 20  # sets of numbers on which one question is answered
 ANSWER = 2_000  # characters of one answer
 EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)  # before the course there was
@@ -166,7 +167,7 @@ def read_notebook(data: bytes) -> _Found:
                     faults[fault] += 1
                 else:
                     lines.append(line)
-            _see_checks(found, cell, _text(output))
+            _see_checks(found, cell, output)
     found.lines = lines
     found.problems += [f"a committed line is {shown(what)}{_more(n)}: skipped" for what, n in faults.items()]
     if not lines:
@@ -251,7 +252,12 @@ def _ids_of() -> dict[str, set[str]]:
 
 def _recognised(cells: list[dict]) -> tuple[str, list[str]]:
     """Which notebook of the course the cells belong to: by their ids, else by the questions that they name."""
-    ids = [cell["id"] for cell in cells if isinstance(cell.get("id"), str)]
+    ids = {cell["id"] for cell in cells if isinstance(cell.get("id"), str)}
+    known = Counter({notebook: len(mine & ids) for notebook, mine in _ids_of().items()})
+    (best, count), (_, next_count) = known.most_common(2)
+    said = _copied(cells)
+    if count >= ENOUGH and count > 2 * next_count:
+        return best, said
     called = Counter(
         _asked_in().get(name, "")
         for cell in cells
@@ -259,17 +265,12 @@ def _recognised(cells: list[dict]) -> tuple[str, list[str]]:
         for _, name in _CALL.findall(_joined(cell.get("source")))
     )
     called.pop("", None)
-    by_id = {notebook: len(mine.intersection(ids)) for notebook, mine in _ids_of().items()}
-    best = max(by_id, key=by_id.__getitem__)
-    by_call = called.most_common(1)[0][0] if called else None
-    said = _copied(cells)
-    if by_call and (by_id[best] < 3 or by_id[best] <= by_id[by_call] or not called[best]):
-        if by_id[by_call] < 3:
-            said.append(f"its cell ids are missing or changed: taken for {by_call} by the questions it asks")
-        return by_call, said
-    if by_id[best] >= 3:
-        return best, said
-    raise Unreadable("not a notebook of this course: none of its cells is known")
+    if not called:
+        raise Unreadable("not a notebook of this course: none of its cells is known")
+    ((notebook, _),) = called.most_common(1)
+    if known[notebook] < ENOUGH:
+        said.append(f"its cell ids are missing or changed: taken for {notebook} by the questions it asks")
+    return notebook, said
 
 
 def _copied(cells: list[dict]) -> list[str]:
@@ -293,9 +294,11 @@ def _by_verdict() -> dict[str, str]:
     return {entry.verdict: name for name, entry in CATALOGUE.items()}
 
 
-def _see_checks(found: _Found, cell: dict, text: str) -> None:
+def _see_checks(found: _Found, cell: dict, output: Any) -> None:
     """Take the result of a check from its own first line, as the notebook shows it."""
-    if not (seen := _CHECKED.match(text)) or seen["id"] not in _asked_in():
+    plain = _dict(_dict(output).get("data")).get("text/plain")
+    text = plain[0] if isinstance(plain, list) and plain else plain
+    if not isinstance(text, str) or not (seen := _CHECKED.match(text)) or seen["id"] not in _asked_in():
         return
     library = _FRAMEWORK.search(_joined(cell.get("source")))
     name = seen["id"] if library is None or library[1] == "numpy" else f"{seen['id']}-{library[1][:10]}"

@@ -28,10 +28,7 @@ class Event(NamedTuple):
     student: int
     answer: Answer
     verdict: Verdict
-
-    @property
-    def again(self) -> bool:
-        return own.is_again({"variant": self.answer.variant})
+    again: bool  # whether it was asked again, on fresh numbers
 
 
 @dataclass
@@ -76,7 +73,10 @@ def events(
         for answer in _firsts(student, notebooks)
     ]
     verdicts = _judged({_asked(answer) for _, answer in firsts}, workers, label)
-    return [Event(at, answer, verdicts[_asked(answer)]) for at, answer in firsts]
+    return [
+        Event(at, answer, verdicts[_asked(answer)], own.is_again({"variant": answer.variant}))
+        for at, answer in firsts
+    ]
 
 
 def _firsts(student: Student, notebooks: Sequence[str]) -> list[Answer]:
