@@ -434,17 +434,18 @@ def _with_safe_numbers(problem: _Problem, empty_rows: str) -> _Problem:
     largest_product = sizes[0] * sizes[1]  # q . k is at most |q| |k|
     largest_sum = sizes[2] * K.shape[-2]
     info = np.finfo(Q.dtype)
-    # exp(BOUND) times a value must not overflow, exp(-BOUND) times a value must keep its digits.
-    room = math.exp(BOUND) * largest_sum < info.max and math.exp(-BOUND) * sizes[2] * info.eps > info.tiny
+    most, least, precision = float(info.max), float(info.tiny), float(info.eps)
     # A sum of values may be too large although their average is not; powers of two divide without rounding.
-    shift = K.shape[-2].bit_length() if largest_sum >= float(info.max) else 0
+    shift = K.shape[-2].bit_length() if largest_sum >= most else 0
+    # Times exp(BOUND) no value may overflow, times exp(-BOUND) each must keep its digits.
+    room = math.exp(BOUND) * largest_sum < most and math.exp(-BOUND) * sizes[2] * precision > least
     return replace(
         problem,
         Q=Q,
         K=K,
         V=np.ldexp(V, -shift) if shift else V,
-        may_overflow=not largest_product < float(info.max),
-        bounded=largest_product * Q.shape[-1] ** -0.5 <= BOUND and bool(room),
+        may_overflow=not largest_product < most,
+        bounded=room and largest_product * Q.shape[-1] ** -0.5 <= BOUND,
         shift=shift,
     )
 
