@@ -102,7 +102,7 @@ def test_without_own_numbers_code_is_as_in_the_course(tmp_path):
         assert was == now, "all notebooks are there, so every link stays"
 
 
-@pytest.mark.parametrize("numbers", ["spring-1", "2027", "Ω".encode().hex()])
+@pytest.mark.parametrize("numbers", ["spring-1", "2027", "b"])
 def test_every_question_that_can_has_its_own_numbers(numbers):
     ids = own_numbers()
     assert len(ids) == 8, "notebook 10, without the two questions that have no numbers to draw"
@@ -161,6 +161,7 @@ def test_pip_takes_the_zip(tmp_path):
         (["01", "77"], "There is no notebook 77. Known: 00_start_here"),
         (["01", "--numbers", "a b"], "'a b' cannot be used"),
         (["01", "--numbers", "fresh-1"], "Numbers cannot be called 'fresh-1'"),
+        (["01", "--numbers", "base"], "Numbers cannot be called 'base'"),
         (["01", "--name", "../up"], "'../up' cannot be used"),
     ],
 )

@@ -16,13 +16,12 @@ from .release import HELD, check_name, check_numbers, chosen, notebook_text, pre
 EXERCISE_POINTS = 5
 QUESTION_POINTS = 1
 STUB = "..."
-CONFIG = """\
-# nbgrader's configuration for these notebooks. Add your own lines below, for example c.CourseDirectory.course_id.
-from helpers.classroom.nbgrader_grading import configure
-
-c = get_config()
-configure(c)
-"""
+CONFIG = (
+    "# nbgrader's configuration for these notebooks. Add your own lines below, as c.CourseDirectory.course_id.\n"
+    "from helpers.classroom.nbgrader_grading import configure\n\n"
+    "c = get_config()\n"
+    "configure(c)\n"
+)
 
 
 def write_course(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def configure(config: Any) -> None:
     config : traitlets.config.Config
         What ``get_config()`` gives in ``nbgrader_config.py``.
     """
-    from nbgrader import preprocessors as theirs  # here: whoever has no nbgrader can import this module
+    theirs = import_module("nbgrader.preprocessors")  # here: who has no nbgrader can import this module
 
     config.ClearSolutions.code_stub = {"python": STUB}
     config.OverwriteCells.add_missing_cells = True  # a deleted one would be left to be graded by hand

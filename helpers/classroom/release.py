@@ -27,7 +27,7 @@ BESIDE = (
     "LICENSE-TEXT",
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-TAKEN = ("base", "fresh-")  # what the record calls the course's own numbers, and those of a re-ask
+TAKEN = re.compile(r"base|fresh-.*")  # what the record calls the course's own numbers, and those of a re-ask
 HELD = """\
 # Your class opens the explanations later. When it does: write "open" in place of "held", save this file,
 # and run the notebook again.
@@ -174,7 +174,7 @@ def own_numbers(notebook: str | None = None) -> list[str]:
 def check_numbers(numbers: str) -> None:
     """Refuse, by a ValueError, a name for numbers that the record would take for something else."""
     check_name(numbers)
-    if numbers.startswith(TAKEN):
+    if TAKEN.fullmatch(numbers):
         raise ValueError(f"Numbers cannot be called {numbers!r}: the record calls others so. Choose another.")
 
 

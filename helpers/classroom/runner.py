@@ -215,9 +215,9 @@ def definitions(source: str) -> list[str]:
     source = re.sub(r"^[ \t]*[%!].*$", "", source, flags=re.M)  # magics are not Python
     try:
         body = ast.parse(source).body
+        return [ast.unparse(statement) for statement in body if isinstance(statement, RUN)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [ast.unparse(statement) for statement in body if isinstance(statement, RUN)]
 
 
 def send(pipe: BinaryIO, header: dict, arrays: Sequence[np.ndarray] = ()) -> None:
