@@ -85,25 +85,17 @@ class Frame:
     def around(self) -> list[Markup]:
         """Names of the axes, labels, what stands beside each row, and the line round the cells."""
         grid = self.grid
-        parts = [
-            text(self.column_name, self.left, 12, font_size=12),
-            text(self.row_name, self.left - 8, self.top - 7, font_size=12, text_anchor="end"),
+        at = [self.left + (j + 0.5) * self.w + (self.size * 0.36 if self.turn else 0) for j in self.ticks[1]]
+        columns = tuple((grid.label(1, j), x) for j, x in zip(self.ticks[1], at, strict=True))
+        at = [self.top + (i + 0.5) * self.h + self.size * 0.36 for i in self.ticks[0]]
+        rows = tuple((grid.label(0, i), y) for i, y in zip(self.ticks[0], at, strict=True))
+        side = tuple((self.side[i], bool(self.strong[i])) for i in self.ticks[0]) if self.side else ()
+        place = (self.left, self.top, self.right, self.bottom)
+        return [
+            _around(
+                place, self.size, self.turn, self.row_name, self.column_name, self.head, rows, columns, side
+            )
         ]
-        for j in self.ticks[1]:
-            x = self.left + (j + 0.5) * self.w + (self.size * 0.36 if self.turn else 0)
-            anchor = "start" if self.turn else "middle"
-            parts.append(label(grid.label(1, j), x, self.top - 7, anchor, self.size, self.turn))
-        for i in self.ticks[0]:
-            y = self.top + (i + 0.5) * self.h + self.size * 0.36
-            parts.append(label(grid.label(0, i), self.left - 8, y, "end", self.size))
-            if self.side:
-                weight = "bold" if self.strong[i] else None
-                size = min(12, self.size + 1)
-                parts.append(text(self.side[i], self.right + 9, y, font_size=size, font_weight=weight))
-        if self.head:
-            parts.append(text(self.head, self.right + 9, self.top - 7, font_size=12))
-        width, height = self.right - self.left, self.bottom - self.top
-        return [*parts, outline(self.left - 0.5, self.top - 0.5, width + 1, height + 1)]
 
     def cells(self, shades: np.ndarray, clear: np.ndarray | None = None) -> list[Markup]:
         """The cells in their colours, (n_rows, n_columns, 3), an element each or all in one bitmap.
@@ -157,6 +149,24 @@ class Frame:
             x += width + 18
         self.height = y + 18
         return parts
+
+
+@lru_cache(maxsize=64)  # from one frame of a live figure to the next, all of it stays
+def _around(place, size, turn, row_name, column_name, head, rows, columns, side) -> Markup:
+    left, top, right, bottom = place
+    parts = [
+        text(column_name, left, 12, font_size=12),
+        text(row_name, left - 8, top - 7, font_size=12, text_anchor="end"),
+    ]
+    anchor = "start" if turn else "middle"
+    parts += [label(name, x, top - 7, anchor, size, turn) for name, x in columns]
+    parts += [label(name, left - 8, y, "end", size) for name, y in rows]
+    for (said, bold), (_, y) in zip(side, rows, strict=False):
+        weight = "bold" if bold else None
+        parts.append(text(said, right + 9, y, font_size=min(12, size + 1), font_weight=weight))
+    if head:
+        parts.append(text(head, right + 9, top - 7, font_size=12))
+    return join([*parts, outline(left - 0.5, top - 0.5, right - left + 1, bottom - top + 1)])
 
 
 def note(content: str) -> tuple[Markup, float]:
