@@ -122,7 +122,7 @@ def test_the_key_is_to_the_numbers_of_the_class(made, tmp_path):
     text = (made / f"{name}.ipynb").read_text(encoding="utf-8")
     base = questions.get("10-output")
     own, usual = (
-        "The query is `{q}`".format(**inputs) for inputs in (base.renew("spring-1").inputs, base.inputs)
+        "The query is <code>{q}<".format(**inputs) for inputs in (base.renew("spring-1").inputs, base.inputs)
     )
     assert own != usual
     assert own in text and usual not in text
