@@ -37,12 +37,7 @@ class _Lazy(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        try:
-            return import_module(f"helpers.classroom.{COMMANDS[name]}").command
-        except ModuleNotFoundError as error:  # until the module is written
-            if error.name != f"helpers.classroom.{COMMANDS[name]}":
-                raise
-            return None
+        return import_module(f"helpers.classroom.{COMMANDS[name]}").command
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
