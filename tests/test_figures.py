@@ -20,7 +20,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from helpers import figures
+from helpers import figures, patterns
 from helpers.figures import palette
 from helpers.figures.grid import weights_grid
 from helpers.figures.words import number, shown
@@ -145,10 +145,29 @@ def test_a_cell_has_the_colour_of_its_number_in_both_worlds(n):
     if n <= 16:
         assert cells(svg)[: n * n] == [palette.colour(v) for v in values.flat]
     else:
-        data = re.search(r'href="data:image/png;base64,([^"]+)"', svg)[1]
-        bitmap = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
+        bitmap = bitmap_of(svg)
         np.testing.assert_array_equal(bitmap[..., :3], expected)
+        assert (bitmap[..., 3] == 255).all()
         assert "image-rendering:pixelated" in svg
+
+
+def bitmap_of(svg: str) -> np.ndarray:
+    data = re.search(r'href="data:image/png;base64,([^"]+)"', svg)[1]
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_blocked_cells_of_a_bitmap_are_clear_and_the_others_keep_their_colour(signed):
+    values = np.random.default_rng(3).random((40, 40))
+    values[39, 0] = 1.0  # the end of the ramp, whose place stands for clear
+    allowed = patterns.causal(40)
+    drawn = figures.scores(values - 0.5, allowed) if signed else figures.weights(values, allowed)
+    bitmap = bitmap_of(drawn.svg)
+    assert ((bitmap[..., 3] == 255) == allowed).all()
+    shown = np.where(allowed, values, 0)
+    limits = palette.limits_for((values - 0.5)[allowed]) if signed else (0, 1)
+    expected = palette.colours(shown - 0.5 * signed, limits)
+    assert np.abs(bitmap[..., :3].astype(int) - expected)[allowed].max() <= 2
 
 
 # C03: blocked cells and empty rows

@@ -17,7 +17,7 @@ from .picture import sideways, tag, written
 
 _LONGEST_LABEL = 40
 _NARROW = 400
-_SMALL = 64 * 64 * 4
+_SMALL = 64 * 64  # pixels
 _FONT = "var(--jp-ui-font-family, system-ui, sans-serif)"
 
 
@@ -80,11 +80,37 @@ def image(pixels: np.ndarray, x: float, y: float, width: float, height: float) -
     """Pixels, (rows, columns, 3 or 4) of uint8, stretched over a rectangle without smoothing."""
     from PIL import Image
 
+    return _stretched(Image.fromarray(pixels), x, y, width, height)
+
+
+def ramp_image(
+    places: np.ndarray, ramp: np.ndarray, clear: np.ndarray, x: float, y: float, width: float, height: float
+) -> Markup:
+    """Colours given by their place on a ramp: under half the bytes of `image`, in every frame of a live figure.
+
+    Parameters
+    ----------
+    places : ndarray of uint8, shape (n_rows, n_columns)
+    ramp : ndarray of uint8, shape (256, 3)
+    clear : ndarray of bool, shape (n_rows, n_columns)
+        Left as the page is; the last place then stands for clear, and what was there moves one down.
+    x, y, width, height : float
+    """
+    from PIL import Image
+
+    last = len(ramp) - 1
+    if clear.any():
+        places = np.where(clear, last, np.minimum(places, last - 1)).astype(np.uint8)
+    drawn = Image.fromarray(places).convert("P")
+    drawn.putpalette(ramp.tobytes())
+    return _stretched(drawn, x, y, width, height, **({"transparency": last} if clear.any() else {}))
+
+
+def _stretched(drawn: Any, x: float, y: float, width: float, height: float, **options: int) -> Markup:
     file = io.BytesIO()
-    if pixels.shape[-1] == 4 and (pixels[..., 3] == 255).all():
-        pixels = np.ascontiguousarray(pixels[..., :3])
     # A small picture moves with a slider: packing it would cost more time than it saves room.
-    Image.fromarray(pixels).save(file, "PNG", compress_level=0 if pixels.size <= _SMALL else 6)
+    small = drawn.width * drawn.height <= _SMALL
+    drawn.save(file, "PNG", compress_level=0 if small else 6, **options)
     return tag(
         "image",
         href="data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii"),

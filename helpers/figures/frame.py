@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from . import palette
-from .draw import box, elided, hatch, image, label, lines, outline, text, text_width
+from .draw import box, elided, hatch, image, label, lines, outline, ramp_image, text, text_width
 from .grid import Grid
 from .picture import join, tag
 from .words import number
@@ -107,11 +107,7 @@ class Frame:
         hatched = hatch(grid.blocked, self.left, self.top, self.w, self.h)
         if max(grid.shape) > CELLS_UP_TO:
             alpha = np.where(empty, 0, 255).astype(np.uint8)
-            pixels = np.dstack([shades, alpha])
-            return [
-                image(pixels, self.left, self.top, self.right - self.left, self.bottom - self.top),
-                hatched,
-            ]
+            return [image(np.dstack([shades, alpha]), *self._area()), hatched]
         # Written out rather than put together by `tag`: they are most of a live figure's time for a frame.
         parts, dark, plain = [], [], []
         shades, empty = shades.tolist(), empty.tolist()
@@ -134,6 +130,22 @@ class Frame:
         # Else a forced-colours theme paints the numbers in its own ink, but not the cells behind them.
         parts.append(tag("g", *dark, text_anchor="middle", style="forced-color-adjust:none"))
         return [*parts, tag("g", *plain, text_anchor="middle")]
+
+    def heat(self, limits: tuple[float, float], clear: np.ndarray | None = None) -> list[Markup]:
+        """The cells in the colours of their numbers; `clear` as for `cells`."""
+        values = self.grid.values
+        ramp = palette.ramp_for(limits)
+        if max(self.grid.shape) <= CELLS_UP_TO or len(ramp) > 256:
+            return self.cells(palette.colours(values, limits), clear)
+        blocked = self.grid.blocked
+        empty = blocked if clear is None else blocked | clear
+        places = palette.places(values, limits).astype(np.uint8)
+        hatched = hatch(blocked, self.left, self.top, self.w, self.h)
+        return [ramp_image(places, ramp, empty, *self._area()), hatched]
+
+    def _area(self) -> tuple[float, float, float, float]:
+        """Where the cells lie: left, top, width, height."""
+        return self.left, self.top, self.right - self.left, self.bottom - self.top
 
     def legend(self, items: Sequence[tuple[Markup, float]]) -> list[Markup]:
         """Items of known width in lines below the cells; makes room for them."""

@@ -121,12 +121,22 @@ def colours(values: np.ndarray, limits: tuple[float, float] = (0.0, 1.0)) -> np.
     -------
     ndarray of uint8, shape (*values.shape, 3)
     """
+    return ramp_for(limits)[places(values, limits)]
+
+
+def ramp_for(limits: tuple[float, float]) -> np.ndarray:
+    """The ramp of a scale: 256 colours from zero up, or 511 to both sides of it."""
+    return RAMP if limits[0] >= 0 else RAMP_BOTH
+
+
+def places(values: np.ndarray, limits: tuple[float, float] = (0.0, 1.0)) -> np.ndarray:
+    """Place of each number on its ramp, as integers of the same shape."""
     low, high = limits
-    ramp = RAMP if low >= 0 else RAMP_BOTH
+    size = len(ramp_for(limits))
     # Halved first: the largest float64 to both sides of zero is further apart than a float64 can say.
     place = (np.clip(values, low, high) / 2 - low / 2) / (high / 2 - low / 2)
     # The index rule of matplotlib's colour maps, so that the two worlds agree to the last bit.
-    return ramp[np.clip(np.nan_to_num(place) * len(ramp), 0, len(ramp) - 1).astype(int)]
+    return np.clip(np.nan_to_num(place) * size, 0, size - 1).astype(int)
 
 
 def colour(value: float, limits: tuple[float, float] = (0.0, 1.0)) -> str:

@@ -61,7 +61,7 @@ def weights(A, allowed=None, *, tokens=None, query_tokens=None, key_tokens=None)
     grid = _grid.weights_grid(A, allowed, tokens=tokens, query_tokens=query_tokens, key_tokens=key_tokens)
     sums = [grid.sum_text(i) for i in range(grid.shape[0])]
     frame = Frame(grid, _written(grid), ("sum", sums), ~grid.whole)
-    parts = frame.cells(palette.colours(grid.values)) + frame.around()
+    parts = frame.heat((0.0, 1.0)) + frame.around()
     items = [scale((0.0, 1.0), "weight")]
     if grid.blocked.any():
         items.append(swatch(palette.BLOCKED, hatched=True))
@@ -83,7 +83,7 @@ def _numbers(grid: Grid, limits: tuple[float, float] | None, digits: int, name: 
         items.append(swatch(palette.BLOCKED, hatched=True))
     if unknown.any():
         items.append(swatch("nan"))
-    parts = frame.cells(palette.colours(grid.values, limits), unknown) + frame.around() + frame.legend(items)
+    parts = frame.heat(limits, unknown) + frame.around() + frame.legend(items)
     alt = words.numbers_text(grid)
     drawn = svg(parts, frame.width, frame.height, alt)
     return Picture(drawn, lambda: number_table(grid, max(3, digits)), alt, folded=True)
