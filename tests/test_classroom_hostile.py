@@ -186,7 +186,7 @@ KINDS: dict[str, tuple[str, Callable[[dict], str | bytes], str | None]] = {
     "lines of wrong types": (
         "01.ipynb",
         all_kinds_of_lines,
-        "a committed line is sure is 1, 2, 3 or null, not 9",
+        "a committed line: sure is 1, 2, 3 or null, not 9",
     ),
     "lines of a newer course": ("01.ipynb", all_kinds_of_lines, "made by a newer version"),
     "unknown question": (

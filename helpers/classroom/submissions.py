@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from .. import questions
@@ -169,7 +168,7 @@ def read_notebook(data: bytes) -> _Found:
                     lines.append(line)
             _see_checks(found, cell, output)
     found.lines = lines
-    found.problems += [f"a committed line is {shown(what)}{_more(n)}: skipped" for what, n in faults.items()]
+    found.problems += [f"a committed line: {shown(what)}{_more(n)}: skipped" for what, n in faults.items()]
     if not lines:
         found.problems += _why_empty(cells)
     return found
@@ -395,7 +394,7 @@ def _limited(answers: list[Answer], student: Student) -> list[Answer]:
             kept.append(answer)
     if len(kept) < len(answers):
         what = f"{len(answers)} answers, more than anybody gives: {len(answers) - len(kept)} are not counted"
-        student.problems.append(Problem(PurePosixPath(student.owner).name, what, student.owner))
+        student.problems.append(Problem(student.owner, what, student.owner))
     return kept
 
 

@@ -19,7 +19,7 @@ from .submissions import Answer, Student
 from .workers import spread
 
 FEW = 5  # fewer people than this are not broken down
-PRETEST, TWIN = "-pre-", "-post-"
+PRETEST = "-pre-"  # committed before the course, so that it says nothing about what was learned
 
 
 class Event(NamedTuple):
