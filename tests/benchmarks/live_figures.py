@@ -35,7 +35,7 @@ scores = np.random.default_rng(0).normal(size=(n, n))
 took = []
 
 def weights_at(place):
-    return softmax(scores / 2.0 ** (place / 20))
+    return softmax(scores / 2.0 ** (place / 200))
 
 def timed(function):
     def run(*args, **kwargs):
@@ -45,7 +45,7 @@ def timed(function):
     return run
 """
 FLOOR = """
-slider, label = widgets.IntSlider(value=0, min=0, max=100), widgets.Label("0")
+slider, label = widgets.IntSlider(value=0, min=0, max=1000), widgets.Label("0")
 slider.observe(timed(lambda change: setattr(label, "value", str(change["new"]))), "value")
 box = widgets.VBox([slider, label])
 box.add_class("way")
@@ -64,7 +64,7 @@ def draw(place):
     bars = figures.bars(keys, {"weight": A[-1]})
     return Frame({"weights": figures.weights(A), "last row": bars}, f"At {place} the last row gives {A[-1].max():.2f}.")
 
-figure = LiveFigure("Benchmark", "Move the slider.", {"place": Number("place", 0, 0, 100)}, draw)
+figure = LiveFigure("Benchmark", "Move the slider.", {"place": Number("place", 0, 0, 1000)}, draw)
 figure.redraw = timed(figure.redraw)
 figure
 """
@@ -85,7 +85,7 @@ def show(place):
     drawn(weights_at(place))
     plt.show()
 
-control = widgets.interactive(timed(show), place=widgets.IntSlider(value=0, min=0, max=100))
+control = widgets.interactive(timed(show), place=widgets.IntSlider(value=0, min=0, max=1000))
 control.add_class("way")
 control.out.add_class("seen")
 control
@@ -107,7 +107,7 @@ def move(change):
         patch.set_width(value)
     fig.canvas.draw()
 
-slider = widgets.IntSlider(value=0, min=0, max=100)
+slider = widgets.IntSlider(value=0, min=0, max=1000)
 slider.observe(timed(move), "value")
 fig.canvas.add_class("seen")
 box = widgets.VBox([slider, fig.canvas])
@@ -130,7 +130,7 @@ def move(change):
         fig.data[0].z = A
         fig.data[1].x = A[-1]
 
-slider = widgets.IntSlider(value=0, min=0, max=100)
+slider = widgets.IntSlider(value=0, min=0, max=1000)
 slider.observe(timed(move), "value")
 seen = widgets.Box([fig])
 seen.add_class("seen")
