@@ -383,6 +383,34 @@ def test_bars_are_as_long_as_their_numbers():
     assert many.svg.count("<rect") == 128 and many.folded
 
 
+def test_many_bars_of_one_series_stand_in_a_row_as_tall_as_their_numbers():
+    values = [0.25, -0.5, None, 0.75, *[0.1] * 40]
+    picture = figures.bars([f"key {k}" for k in range(44)], {"run": values})
+    boxes = re.findall(r'<rect [^>]*y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', picture.svg)
+    tops, widths, heights = (np.array(each, float) for each in zip(*boxes, strict=True))
+    assert len(boxes) == 44 and len(set(widths)) == 1
+    assert heights[:4] == pytest.approx(np.array([1, 2, 0, 3]) * heights[0], abs=0.2)
+    assert tops[1] == pytest.approx(tops[0] + heights[0], abs=0.2)  # below zero, where the first one ends
+    assert "key 3: run 0.750" in picture.svg and picture.svg.count("<text") < 20
+    assert len(rows_of(picture.table)) == 45 and "—" in picture.table
+
+
+def test_a_table_is_made_when_it_is_asked_for_and_only_once():
+    made = []
+    picture = figures.Picture("", lambda: made.append(1) or "<table></table>", "empty")
+    assert made == [] and (picture.table, picture.table, made) == ("<table></table>",) * 2 + ([1],)
+
+
+def test_a_tile_tells_apart_what_is_held_gone_by_to_come_and_blocked():
+    gone = np.array([[1, 1, 0], [0, 0, 0]])
+    blocked = np.array([[0, 0, 1], [0, 0, 0]])
+    picture = figures.tile([[1, 2, 3], [4, -0.04, 6]], blocked, gone, range(1, 2), range(0, 2))
+    assert picture.text == "2 queries by 3 keys. 2 cells are held now, 2 gone by, 1 to come, 1 blocked."
+    told = [row[1:] for row in rows_of(picture.table)[1:]]
+    assert told == [["gone by", "gone by", "blocked"], ["held now", "held now", "to come"]]
+    assert ">4.0<" in picture.svg and ">0.0<" in picture.svg and ">6.0<" not in picture.svg
+
+
 def test_lines_are_named_in_the_picture_and_do_not_collide():
     x = np.geomspace(0.1, 10, 9)
     names = {f"key {k}": np.full(9, 0.25 + 0.001 * k) for k in range(4)}

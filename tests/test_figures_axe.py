@@ -30,6 +30,13 @@ SHOWN = {
     "many bars": figures.bars(
         [f"key {k} of a long row" for k in range(16)], {"run": LARGE[0, :16], "you": LARGE[1, :16]}
     ),
+    "standing bars": figures.bars([f"key {k}" for k in range(64)], {"weight": LARGE[:4, :16].ravel()}),
+    "plane": figures.plane(
+        {"value": [[10, 0], [0, 20], [5, -5]], "output": [[4, 6]]}, limits=(-20, 20), hull="value"
+    ),
+    "histogram": figures.histogram(LARGE.ravel(), name="score", limits=(-1, 1)),
+    "sizes": figures.sizes([256, 512, 1024], {"all scores": [2**18, 2**20, 2**22]}, at=512, memory=2**21),
+    "tile": figures.tile(np.eye(4), ~CAUSAL, np.eye(4, dtype=bool), range(2, 4), range(0, 2)),
     "table": figures.table(
         [[0.73, 0.27]] * 2, rows=["you", "run"], columns=["key 0", "key 1"], caption="weights"
     ),
