@@ -25,6 +25,7 @@ COMMANDS = {  # as typed -> module in this package, in the order of a course
     "collect": "collect",
     "report": "report",
     "live": "live",
+    "check": "check_command",
 }
 
 
