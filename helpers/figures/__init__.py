@@ -5,6 +5,7 @@ from __future__ import annotations
 from .bundle import bundle
 from .canvas import describe, panels
 from .charts import plot_bars, plot_lines
+from .measures import plot_measures
 from .page import plot_pattern, plot_scores, plot_weights
 from .picture import Picture
 from .plots import histogram, in_bytes, plane, sizes
@@ -24,6 +25,7 @@ __all__ = [
     "plane",
     "plot_bars",
     "plot_lines",
+    "plot_measures",
     "plot_pattern",
     "plot_scores",
     "plot_weights",
