@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ class Task:
     name: str
     truth: Callable[..., Any]
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         return tuple(inspect.signature(self.truth).parameters)
 

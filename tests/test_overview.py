@@ -109,7 +109,7 @@ def test_fifty_learners_get_numbers_that_tell_the_same_slips_apart(question: Que
         assert asked.inputs != question.inputs or not question.fresh
         assert asked.wrong.keys() == question.wrong.keys()
         assert not any(agree(asked.truth, wrong, within=0.005) for wrong in asked.wrong.values())
-        assert asked._alike() <= question._alike()
+        assert asked._alike <= question._alike
         for value in (asked.truth, *asked.wrong.values()):
             answers.read(asked, answers.as_typed(asked, value))
 
