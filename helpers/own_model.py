@@ -47,6 +47,8 @@ class Attentions:
         The type the numbers came in.
     exact : float
         How far from 1 that type's rounding may carry a row sum.
+    missing : list of int
+        The layers that came as None.
     """
 
     weights: Floats
@@ -372,8 +374,8 @@ class _Look:
     def find(self, keep: Flags | None, ahead: Flags | None) -> None:
         self._not_finite()
         self._swapped()
-        self._scaled()
         dropped = self._dropout()
+        self._scaled(dropped)
         self._scores(dropped)
         self._outside(dropped)
         self._empty(dropped.any())
@@ -428,9 +430,7 @@ class _Look:
             with np.errstate(all="ignore"):
                 along = self.W.sum(axis=axis, dtype=np.float64)
             whole = (np.abs(along - 1) <= self.exact).reshape(len(self.W), -1).all(axis=1)
-            layers = (whole & self.off.any(axis=(1, 2, 3)) & (self.W >= 0).all(axis=(1, 2, 3, 4)))[
-                :, None, None, None
-            ]
+            layers = (whole & self.off.any(axis=(1, 2, 3)))[:, None, None, None]
             means = (
                 f"Along {name} every sum is 1: keys are not the last axis, or the softmax ran over that one. "
                 f"Of an array A of one layer, np.moveaxis(A, {axis - 1}, 3) puts it last. These layers are not "
@@ -444,12 +444,12 @@ class _Look:
             )
             self.open &= ~layers
 
-    def _scaled(self) -> None:
+    def _scaled(self, dropped: Flags) -> None:
         """Matrices whose rows all have the same sum, another than 1."""
         with np.errstate(all="ignore"):
             alike = np.abs(self.sums - self.sums[..., :1]) <= self.exact * np.abs(self.sums)
         positive = self.open & (self.W >= 0).all(axis=-1) & (self.sums > 0)
-        bad = self.off & (alike & positive).all(axis=-1, keepdims=True) & (self.sums.shape[-1] > 1)
+        bad = self.off & ~dropped & (alike & positive).all(axis=-1, keepdims=True) & (self.sums.shape[-1] > 1)
         self.report(
             bad,
             np.abs(self.sums - 1),

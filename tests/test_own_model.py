@@ -282,7 +282,7 @@ def test_dropout_left_on(weights):
     rng = np.random.default_rng(4)
     said = " ".join(read_attentions(weights * (rng.random(weights.shape) < 0.9) / 0.9).problems)
     assert "Dropout seems on" in said and "model.eval()" in said
-    assert "scores" not in said
+    assert "scores" not in said and "scaled, or" not in said  # also where a whole head kept every weight
 
 
 def test_dropout_is_not_claimed_of_what_is_only_scaled():
@@ -291,6 +291,11 @@ def test_dropout_is_not_claimed_of_what_is_only_scaled():
         assert f"sum to {factor}, and so does every row" in said and "(144 of 144 rows)" in said
     above = problem(changed(made(), (1, 0, 2, 5), made()[1, 0, 2, 5] * 1.01))
     assert "Too much for one softmax" in above and "Dropout seems" not in above
+    for layers in (
+        (CAUSAL[0] * 1.01, None),
+        (changed(CAUSAL, (0, 0, 2, 5), CAUSAL[0, 0, 2, 5] * 1.01)[0], None),
+    ):
+        assert "Dropout seems" not in read_attentions(layers).problems[1]
     below = problem(changed(CAUSAL, (1, 0, 2, 5, 3), 0), causal=True)
     assert "Part of the weight is missing" in below and "Dropout seems" not in below
 
