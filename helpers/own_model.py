@@ -464,7 +464,7 @@ class _Look:
         holes = (self.W == 0) & (self.W > 0).any(axis=(0, 2), keepdims=True)
         off = self.off & (self.W >= 0).all(axis=-1)
         there = (off & holes.any(axis=-1)).any(axis=(1, 2, 3)) & (off & (self.sums > 1)).any(axis=(1, 2, 3))
-        return off & (self.sums != 0) & there[:, None, None, None]
+        return off & there[:, None, None, None]
 
     def _scores(self, dropped: Flags) -> None:
         """Matrices of numbers that no softmax gives, in rows that do not sum to 1."""
@@ -625,8 +625,9 @@ def _ambiguous_axes(look: _Look) -> list[str]:
     """Axes whose sizes, or sums, would let them be taken for each other."""
     _, batch, heads, n_q, n_k = look.W.shape
     said = []
-    if batch == heads > 1:
-        said.append(f"Which axis is heads: batch and heads are both {heads}. Read as (batch, heads, T, T).")
+    for alike, names in ((batch == heads > 1, "batch and heads"), (heads == n_q == n_k > 1, "heads and T")):
+        if alike:
+            said.append(f"Which axis is heads: {names} are both {heads}. Read as (batch, heads, T, T).")
     if heads == n_k != n_q:
         said.append(
             f"Which axis is heads: axis 1 is as long as the keys, {n_k}, and axis 2 is not, {n_q}. Of an array A of "

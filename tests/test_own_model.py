@@ -218,6 +218,7 @@ def test_a_single_none_is_named_and_the_other_layers_keep_their_numbers():
     )
     assert "Layer 1, " in report.problems[1] and "of 72 rows" in report.problems[1]
     np.testing.assert_array_equal(report.weights[1], dropped)
+    assert np.isnan(report.weights[0]).all() and report.missing == [0]
     np.testing.assert_array_equal(
         read_attentions((None, CAUSAL[1])).draw(1, 2, 1).images[0].get_array(), CAUSAL[1, 1, 2]
     )
@@ -513,6 +514,8 @@ def test_what_holds_for_all_weights_is_said():
     [
         (made(shape=(L, 3, 3, T, T)), made(), "batch and heads are both 3"),
         (made(shape=(L, B, 7, 2, 7)), made(shape=(L, B, H, 2, 7)), "np.moveaxis(A, 2, 1)"),
+        (made(shape=(L, B, 7, 2, 7)), made(shape=(L, B, T, T, T)), "np.moveaxis(A, 2, 1)"),
+        (made(shape=(L, B, T, T, T)), made(), f"heads and T are both {T}"),
         (made(shape=(L, B, 1, T, T)), made(), "an average sums to 1 too"),
         (made(shape=(L, B, H, 2, 7)), made(), "2 queries by 7 keys"),
         (np.full((L, B, H, T, T), 1 / T), made(), "columns sum to 1"),
@@ -521,7 +524,7 @@ def test_what_holds_for_all_weights_is_said():
         (CAUSAL, made(), "all weights above the diagonal are 0"),
         (made(), CAUSAL, "weights stand above the diagonal"),
         (np.ones((L, B, H, 1, 1)), made(), "with one key the weight is 1"),
-        (made().astype(np.float16), made(), "What float16 rounded away"),
+        (made().astype(np.float16), made(), "rounded away"),
     ],
 )
 def test_what_these_weights_leave_open_is_said_of_them_alone(weights, other, about):
@@ -579,6 +582,7 @@ def test_it_shows_itself_as_a_table_and_as_text():
 @pytest.fixture(scope="module")
 def transformers():
     optional("torch").manual_seed(0)
+    # Not `optional`: the library is no requirement of any kind, so its absence never fails a run.
     pytest.importorskip("transformers", reason="transformers is not installed: pip install transformers")
     import transformers
 
