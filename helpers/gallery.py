@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import figures
+from . import figures, tiny_model
 from .figures import palette
 from .figures.canvas import axes_for, remember
 from .figures.tables import html_table
@@ -32,7 +32,7 @@ OPEN = np.array([[0.4, 0.3, 0.2, 0.1], [0.2, 0.5, 0.1, 0.2], [0.2, 0.4, 0.3, 0.1
 SHARP = np.array([[1.0, 0, 0, 0], [1e-9, 1, 0, 0], [0.5, 1e-9, 0.5, 0], [0.3, 0.6, 1e-9, 0.1]])
 PALE = 0.01  # below this a colour cannot be told from that of 0
 
-__all__ = ["HEADS", "PLATES", "Plate", "Wall", "bars", "heat", "pale", "pictures", "wall"]
+__all__ = ["HEADS", "PLATES", "Plate", "Wall", "bars", "heat", "maps", "pale", "pictures", "wall"]
 
 
 @dataclass(frozen=True)
@@ -215,3 +215,31 @@ def bars(tokens: Sequence[str], row: Sequence[float], *, ax: Axes | None = None)
         html_table(list(tops), [("height", list(map(number, tops.values())))]),
     )
     return ax
+
+
+def maps(heads: Sequence[tuple[int, int]], *, seed: int = 1) -> Wall:
+    """Draw what some heads of the tiny model look like on one of its sequences.
+
+    Parameters
+    ----------
+    heads : sequence of (layer, head)
+    seed : int
+        Of the sequence.
+
+    Returns
+    -------
+    Wall
+
+    Examples
+    --------
+    >>> [ax.get_title("left") for ax in maps([(0, 1)])]
+    ['layer 0, head 1']
+    """
+    tokens, _ = tiny_model.sequences(1, seed=seed)
+    run = tiny_model.forward(tiny_model.load(), tokens[0])
+    letters, allowed = list(tiny_model.text(tokens)), np.tri(tokens.size, dtype=bool)
+    axes = figures.panels(len(heads), columns=2, size=(5.4, 4.9))
+    for ax, (layer, head) in zip(axes, heads, strict=True):
+        title = f"layer {layer}, head {head}"
+        figures.plot_weights(run[f"layer{layer}.weights"][head], allowed, tokens=letters, title=title, ax=ax)
+    return Wall(axes)
