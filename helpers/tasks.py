@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import attention, conventions, fixture, patterns
+from . import attention, conventions, fixture, gallery, influence, patterns, tiled
 
 
 @dataclass(frozen=True)
@@ -256,6 +256,121 @@ def bytes_each(d_k, dtype="float32"):
     return np.array([array.itemsize for array in (dots, dots / d_k**0.5, dots / np.sqrt(d_k))])
 
 
+def entries(T, d_k):
+    """How many numbers Q, the scores and the output of one head hold; values are as wide as keys."""
+    return np.array([T * d_k, T * T, T * d_k])
+
+
+def score_bytes_of_all(T, itemsize, n_heads, n_layers):
+    """Bytes of the scores of one head, of one layer and of all layers, for one text."""
+    return T * T * itemsize * np.array([1, n_heads, n_heads * n_layers])
+
+
+def bytes_beside_mask(T, itemsize):
+    """Bytes of the scores, of the scores with the future blocked, and of the boolean pattern."""
+    return T * T * np.array([itemsize, itemsize, np.dtype(bool).itemsize])
+
+
+def next_score(running_max, running_sum, score):
+    """The largest score so far, and the sum of exp(score - largest), once one more score has come."""
+    largest = max(running_max, score)
+    return np.array([largest, running_sum * np.exp(running_max - largest) + np.exp(score - largest)])
+
+
+def next_tile(scores, running_max, running_sum):
+    """The same for several queries, a row each, and several scores of each: (n_q, 2)."""
+    largest = np.hstack([running_max, scores]).max(axis=-1, keepdims=True)
+    exps = np.exp(scores - largest).sum(axis=-1, keepdims=True)
+    return np.hstack([largest, running_sum * np.exp(running_max - largest) + exps])
+
+
+def add_tile(scores, V, running_max, running_sum, out):
+    """What `tiled.add_tile` makes of a state, side by side: (n_q, 1 + 1 + d_v)."""
+    state = [np.array(one, dtype=float) for one in (running_max, running_sum, out)]
+    tiled.add_tile(np.array(scores, dtype=float), np.asarray(V, dtype=float), *state)
+    return np.hstack(state)
+
+
+def row_in_tiles(scores, values, size):
+    """One feature of the output of one query whose keys come `size` at a time: the size changes nothing."""
+    return attention.softmax(np.asarray(scores)) @ np.asarray(values)
+
+
+def tiled_attention(Q, K, V, allowed, size):
+    """Attention over the allowed keys, which come `size` at a time: the size changes nothing."""
+    return attention.attention(Q, K, V, allowed)
+
+
+def tiled_counts(T, d_v, side):
+    """Scores held at once, numbers kept of all queries, and scores computed, by square tiles."""
+    return np.array([side * side, T * (1 + 1 + d_v), T * T])
+
+
+def alarms(plates):
+    """Which plates have rows that do not make 1, and which weight on a later key: (1, plates, 2)."""
+    shown = gallery.pictures(plates)
+    off = ~np.isclose(shown.sum(axis=-1), 1).all(axis=-1)
+    return np.stack([off, np.triu(shown, k=1).any(axis=(-2, -1))], axis=-1)[None]
+
+
+def own_shades(panels):
+    """How dark each cell is, 0 to 1, where every panel stretches its own smallest and largest weight."""
+    low, high = (end(axis=(-2, -1), keepdims=True) for end in (panels.min, panels.max))
+    return (panels - low) / (high - low)
+
+
+def pale_and_allowed(plate):
+    """How many cells that a causal query may read are drawn as pale as 0."""
+    return (gallery.pale(plate) & patterns.causal(4)).sum()
+
+
+def heights_seen(tokens, row):
+    """Sum of the bars that can be seen where equal names share one place, and the tallest hides the others."""
+    return sum(row[np.asarray(tokens) == token].max() for token in np.unique(tokens))
+
+
+def picture_of_head(heads, head, allowed):
+    """Numbers to draw for one of several heads: its weights, and -1 where a cell is blocked."""
+    return np.where(allowed, heads[head], -1)
+
+
+def value_lengths(weights, V):
+    """Length of what each key adds to one output: (n_k,), (n_k, d_v) -> (n_k,)."""
+    return weights * np.linalg.norm(V, axis=-1)
+
+
+def edge_lengths(A, V, W_O):
+    """Length of what each edge writes: (n_q, n_k), (n_k, d_v), (d_v, d_model) -> (n_q, n_k)."""
+    return A * np.linalg.norm(V @ W_O, axis=-1)
+
+
+def head_ranks(heads, n):
+    """Ranks of heads of the tiny model by what taking each out costs, 1 for the most; each is (layer, head)."""
+    return influence.ranks(influence.columns(heads, "mean", n))
+
+
+def edge_costs():
+    """What two edges of the tiny model are worth, a bright one and a dim one: (1, 2)."""
+    return influence.edges()["change"][None]
+
+
+def ways_to_take_out(head, hows, n):
+    """What a head of the tiny model costs, by each way of taking it out: (1, ways)."""
+    return np.array([[influence.cost((tuple(head),), str(how), n) for how in hows]])
+
+
+def far_shares(heads, hows, n):
+    """How many positions each ablation takes far from what layer 1 knows, as shares: (1, ablations)."""
+    return np.array([[influence.far(tuple(h), str(how), n) for h, how in zip(heads, hows, strict=True)]])
+
+
+def cost_after(head, gone, n):
+    """What a head costs, by mean ablation, once others are gone: (1,)."""
+    others = tuple(tuple(int(part) for part in one) for one in gone)
+    before = influence.cost(others, "mean", n) if others else 0.0
+    return np.array([influence.cost((*others, tuple(head)), "mean", n) - before])
+
+
 TASKS: dict[str, Task] = {
     name: Task(name, truth)
     for name, truth in {
@@ -318,6 +433,27 @@ TASKS: dict[str, Task] = {
         "nan_count": nan_count,
         "by_library": by_library,
         "to_allowed": to_allowed,
+        "alarms": alarms,
+        "own_shades": own_shades,
+        "pale_and_allowed": pale_and_allowed,
+        "heights_seen": heights_seen,
+        "picture_of_head": picture_of_head,
+        "value_lengths": value_lengths,
+        "edge_lengths": edge_lengths,
+        "head_ranks": head_ranks,
+        "edge_costs": edge_costs,
+        "ways_to_take_out": ways_to_take_out,
+        "far_shares": far_shares,
+        "cost_after": cost_after,
+        "entries": entries,
+        "score_bytes_of_all": score_bytes_of_all,
+        "bytes_beside_mask": bytes_beside_mask,
+        "next_score": next_score,
+        "next_tile": next_tile,
+        "add_tile": add_tile,
+        "row_in_tiles": row_in_tiles,
+        "tiled_attention": tiled_attention,
+        "tiled_counts": tiled_counts,
     }.items()
 }
 

@@ -38,7 +38,7 @@ PAIRS = [(task, id) for task in TASKS for id in programs_for(task)]
 
 # Nobody types NaN: what these give is NaN, or right.
 NEVER_TYPED = {"mask-times-inf", "mask-sign", "mask-renormalised", "no-maximum", "fullrow", "masked-nan"}
-NEVER_TYPED |= {"padrows", "mutates"}
+NEVER_TYPED |= {"padrows", "mutates", "starts-at-minus-inf", "starts-at-zero"}
 # Under a causal pattern a pattern on the query axis is the past blocked, which comes first and is named. Of
 # the whole block nobody is asked the numbers that need scores beside which all else vanishes.
 SHARED = {
@@ -120,7 +120,14 @@ def at_the_fill(task: str) -> list[Case]:
     for fill in (-1e9, -1e4):
         K = np.array([[fill + 0.7], [0.5], [1.5]])
         V = np.array([[0.1, 2.0], [0.7, 1.0], [1.9, 0.2]])
-        offered = {"Q": np.ones((3, 1)), "K": K, "V": V, "scores": np.tile(K.T, (3, 1)), "n_heads": 7}
+        offered = {
+            "Q": np.ones((3, 1)),
+            "K": K,
+            "V": V,
+            "scores": np.tile(K.T, (3, 1)),
+            "n_heads": 7,
+            "size": 2,
+        }
         offered["allowed"] = np.tri(3, dtype=bool)
         found.append({name: offered[name] for name in tasks.TASKS[task].inputs if name in offered})
     return [Case(args) for args in found if "Q" in args or {"scores", "allowed"} <= set(args)]

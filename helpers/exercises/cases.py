@@ -405,6 +405,107 @@ def to_allowed() -> list[Case]:
     ]
 
 
+def next_tile() -> list[Case]:
+    """A tile that raises some maxima and not others, scores of 1000, and a tile that is all blocked."""
+    tame, wide = _draw(71, (3, 4), (2, 5))
+    rising, falling = np.array([[0.4], [3.0], [-1.5]]), np.array([[2.5], [-0.5]])
+    large = np.array([[1000.0, 999.0], [3.0, 1000.0]])
+    before = np.array([[998.0], [1000.5]])
+    blocked = np.array([[-np.inf, -np.inf, -np.inf], [0.3, -np.inf, 1.2]])
+    calls = [
+        (tame, rising, np.array([[1.5], [2.0], [1.0]])),
+        (wide, falling, np.array([[1.25], [3.5]])),
+        (large, before, np.array([[1.5], [1.25]])),
+        (blocked, falling[::-1].copy(), np.array([[1.75], [1.5]])),
+    ]
+    names = ("scores", "running_max", "running_sum")
+    return [Case(dict(zip(names, call, strict=True)), size=abs(call[1]).max()) for call in calls]
+
+
+def add_tile() -> list[Case]:
+    """The tiles of `next_tile` with values, and a first tile."""
+    found = []
+    for at, case in enumerate(next_tile()):
+        scores, running_max, running_sum = case.args.values()
+        (n_q, n_k), d_v = scores.shape, (3, 4, 5, 6)[at] - (at == 1)
+        V, out = _draw(73 + at, (n_k, d_v), (n_q, d_v))
+        found.append((scores, V, running_max, running_sum, out))
+    scores, V, *_ = found[0]
+    lowest = np.full((3, 1), np.finfo(float).min)
+    found.append((scores, V, lowest, np.zeros((3, 1)), np.zeros((3, V.shape[1]))))
+    names = ("scores", "V", "running_max", "running_sum", "out")
+    size = [*(case.size for case in next_tile()), 1]
+    return [
+        Case(dict(zip(names, call, strict=True)), size=own) for call, own in zip(found, size, strict=True)
+    ]
+
+
+def tiled_attention() -> list[Case]:
+    """Those of attention, in tiles that leave a rest; then first, middle and last tiles that are all blocked."""
+    sizes = (1, 2, 3)
+    known = [
+        Case({**case.args, "size": sizes[at % 3]}, case.options, case.size)
+        for at, case in enumerate(attention())
+        if case.args["Q"].dtype == float
+    ]
+    Q, K, V = _draw(79, (5, 3), (7, 3), (7, 4))
+    gaps = np.array(
+        [
+            [1, 1, 0, 0, 0, 0, 0],
+            [0, 0, 0, 1, 0, 1, 0],
+            [0, 0, 0, 0, 0, 0, 1],
+            [0, 1, 0, 0, 0, 0, 1],
+            [1, 1, 1, 1, 1, 1, 1],
+        ],
+        dtype=bool,
+    )
+    low = K.copy()
+    low[:, 0] = -2000  # every score far below 0
+    sized = [
+        Case({"Q": Q, "K": K, "V": V, "allowed": allowed, "size": size})
+        for allowed, size in ((patterns.full(5, 7), 3), (gaps, 3), (gaps, 2), (gaps, 9))
+    ]
+    positive = np.hstack([np.ones((5, 1)), Q[:, 1:]])
+    far = Case({"Q": positive, "K": low, "V": V, "allowed": gaps, "size": 4}, size=2000)
+    return [*known, *sized, far]
+
+
+def row_in_tiles() -> list[Case]:
+    rows = [
+        ([0.0, 0.0, 1.1], [10.0, 20.0, 60.0], 2),
+        ([0.5, 2.0, -1.0, 0.3, 1.0], [1.0, 4.0, 2.0, 8.0, 3.0], 2),
+    ]
+    rows += [([1.0, -0.5, 2.5, 0.0], [3.0, 1.0, 2.0, 7.0], 3), ([2.0, 1.0], [5.0, 9.0], 2)]
+    return [Case({"scores": np.array(one), "values": np.array(two), "size": size}) for one, two, size in rows]
+
+
+def picture_of_head() -> list[Case]:
+    """No head has a weight of 1, so that a stretched scale shows; heads, queries and keys differ in number."""
+    rng = np.random.default_rng(67)
+    some = {
+        (2, 2): [[1, 1], [1, 1]],
+        (3, 3): [[1, 1, 0], [0, 1, 1], [1, 1, 1]],
+        (2, 4): [[1, 0, 1, 1], [1, 1, 1, 0]],
+        (4, 4): [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1, 0, 1, 1]],
+    }
+    cases = []
+    for n_heads, (shape, allowed) in zip((3, 4, 3, 2), some.items(), strict=True):
+        shares = rng.uniform(1, 3, (n_heads, *shape)) * np.array(allowed)
+        heads = shares / shares.sum(axis=-1, keepdims=True)
+        cases.append(Case({"heads": heads, "head": n_heads - 1, "allowed": np.array(allowed, dtype=bool)}))
+    return cases
+
+
+def edge_lengths() -> list[Case]:
+    """Sizes are (n_q, n_k, d_v, d_model)."""
+    cases = []
+    for n_q, n_k, d_v, d_model in ((2, 2, 3, 4), (3, 3, 2, 5), (2, 4, 3, 5), (4, 3, 2, 6)):
+        A = np.random.default_rng(n_q + 10 * n_k).dirichlet(np.ones(n_k), size=n_q).round(2)
+        V, W_O = _draw(71 + n_q + n_k, (n_k, d_v), (d_v, d_model))
+        cases.append(Case({"A": A, "V": V, "W_O": W_O}))
+    return [*cases, _single(cases[1])]
+
+
 def _plain(*calls: dict[str, Any]) -> Callable[[], list[Case]]:
     return lambda: [Case(call) for call in calls]
 
@@ -424,6 +525,18 @@ def outputs() -> list[Case]:
 
 
 MAKERS: dict[str, Callable[[], list[Case]]] = {
+    "alarms": _plain(
+        {"plates": ["A", "B", "C", "D"]},
+        {"plates": ["A"]},
+        {"plates": ["D", "B"]},
+    ),
+    "own_shades": _plain({"panels": np.array([[[0.26, 0.24], [0.25, 0.25]], [[0.9, 0.1], [0.2, 0.8]]])}),
+    "pale_and_allowed": _plain({"plate": "E"}),
+    "heights_seen": _plain({"tokens": ["the", "cat", "the"], "row": np.array([0.5, 0.3, 0.2])}),
+    "picture_of_head": picture_of_head,
+    "value_lengths": _plain({"weights": np.array([0.9, 0.1]), "V": np.array([[0.06, 0.08], [3.0, 4.0]])}),
+    "edge_lengths": edge_lengths,
+    "head_ranks": _plain({"heads": np.array([[0, 1], [0, 3], [1, 1], [1, 0]]), "n": 200}),
     "dot": _plain({"u": np.array([1.0, -2.0]), "v": np.array([3.0, 4.0])}),
     "exp": _plain({"x": 0.0}, {"x": 1.0}, {"x": -2.0}),
     "mean": _plain({"values": np.array([2.0, 3.0, 10.0])}),
@@ -445,6 +558,22 @@ MAKERS: dict[str, Callable[[], list[Case]]] = {
     "weights_of_texts": weights_of_texts,
     "average_of_heads": average_of_heads,
     "score_growth": _plain({"before": 1024, "after": 4096}, {"before": 2, "after": 6}),
+    "entries": _plain({"T": 5, "d_k": 3}),
+    "score_bytes_of_all": _plain({"T": 5, "itemsize": 4, "n_heads": 3, "n_layers": 2}),
+    "bytes_beside_mask": _plain({"T": 5, "itemsize": 4}),
+    "tiled_counts": _plain({"T": 11, "d_v": 3, "side": 4}),
+    "next_score": _plain(
+        {"running_max": 1.0, "running_sum": 1.5, "score": 3.0},
+        {"running_max": 2.0, "running_sum": 1.25, "score": 0.5},
+        {"running_max": -1.0, "running_sum": 2.0, "score": -1.0},
+        {"running_max": -3.0, "running_sum": 2.5, "score": -1.5},
+        {"running_max": 0.5, "running_sum": 3.0, "score": 1000.0},
+        {"running_max": 1000.0, "running_sum": 1.0, "score": 999.0},
+    ),
+    "next_tile": next_tile,
+    "add_tile": add_tile,
+    "row_in_tiles": row_in_tiles,
+    "tiled_attention": tiled_attention,
     "outputs": outputs,
     "caller_after": _plain({"Q": np.array([[1.0, 2.0], [3.0, 4.0]]), "lines": lines_of_a_function}),
     "bytes_each": _plain({"d_k": 3, "dtype": "float32"}, {"d_k": 4, "dtype": "float64"}),

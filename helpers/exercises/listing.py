@@ -191,6 +191,78 @@ EXERCISES: dict[str, Exercise] = {
             ),
         ),
         Exercise(
+            "08-next-score",
+            "One more score",
+            "next_score",
+            (
+                "Two cases: the score is the new maximum, or it is not. Can one formula serve both?",
+                "First the new maximum. The sum so far holds exponentials less the old one. What turns "
+                "exp(s - old) into exp(s - new)?",
+                "Multiply the sum by exp(old maximum - new maximum), which is 1 where nothing changed. "
+                "Then add exp(score - new maximum).",
+            ),
+        ),
+        Exercise(
+            "08-next-tile",
+            "One more tile of scores, for several queries",
+            "next_tile",
+            (
+                "It is your first step with several scores at once, and each query keeps to its own row.",
+                "scores.max(axis=-1, keepdims=True) is (n_q, 1), like running_max: np.maximum takes the larger of the "
+                "two in each row.",
+                "Shrink running_sum by exp(running_max - new_max). Add the sum of exp(scores - new_max) along axis=-1, "
+                "with keepdims=True. np.hstack puts the two columns side by side.",
+            ),
+        ),
+        Exercise(
+            "08-add-tile",
+            "One more tile, with its values",
+            "add_tile",
+            (
+                "What happens to the output so far when the maximum rises? It is a sum of exponentials, too.",
+                "The same factor shrinks the sum and the output. The exponentials of the tile are then needed twice.",
+                "With exps = exp(scores - new_max): add the sums of its rows to the sum, and exps @ V to the output. "
+                "Do not divide yet.",
+            ),
+        ),
+        Exercise(
+            "08-tiles",
+            "Attention, tile after tile",
+            "tiled_attention",
+            (
+                "Start the state, add one tile of keys after the other, divide at the end. Where does each tile begin?",
+                "range(0, len(K), size) gives the beginnings; a slice beyond the end is cut short by itself. Before "
+                "the first tile, sum and output are 0. And the maximum?",
+                "Start the maximum at np.finfo(float).min, the lowest finite number. In each tile: the scores of all "
+                "queries with these keys, -inf where not allowed; then the lines of your third step.",
+            ),
+        ),
+        Exercise(
+            "09-picture",
+            "Numbers to draw for one head",
+            "picture_of_head",
+            (
+                "Go through the four lines and ask of each: would it still be right for another head, another "
+                "pattern, or a head that is evenly spread?",
+                "Three of the four lines can go: one mixes heads, one exchanges queries and keys, one gives every "
+                "picture a scale of its own.",
+                "What is left is one np.where: heads[head] where allowed is True, and a number below all weights "
+                "where it is False.",
+            ),
+        ),
+        Exercise(
+            "09-lengths",
+            "How much each edge writes",
+            "edge_lengths",
+            (
+                "An edge from query i to key j adds A[i, j] times a vector. Which vector is that, after W_O?",
+                "The vector of key j is the same for all queries, so one length for each key is enough: those of "
+                "the rows of V @ W_O.",
+                "np.linalg.norm(..., axis=-1) gives the lengths, (n_k,). A row of A has one column for each key, "
+                "so a product lays them out by itself.",
+            ),
+        ),
+        Exercise(
             "10-repair-attention",
             "Causal attention, repaired",
             "causal_attention",

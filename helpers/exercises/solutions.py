@@ -106,6 +106,47 @@ def my_multi_head(X, W_Q, W_K, W_V, W_O, n_heads, allowed):
     return joined @ W_O
 
 
+def my_next_score(running_max, running_sum, score):
+    new_max = max(running_max, score)
+    return np.array([new_max, running_sum * np.exp(running_max - new_max) + np.exp(score - new_max)])
+
+
+def my_next_tile(scores, running_max, running_sum):
+    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+    exps = np.exp(scores - new_max)
+    new_sum = running_sum * np.exp(running_max - new_max) + exps.sum(axis=-1, keepdims=True)
+    return np.hstack([new_max, new_sum])
+
+
+def my_add_tile(scores, V, running_max, running_sum, out):
+    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+    shrink = np.exp(running_max - new_max)  # turns exp(score - old maximum) into exp(score - new maximum)
+    exps = np.exp(scores - new_max)
+    new_sum = running_sum * shrink + exps.sum(axis=-1, keepdims=True)
+    return np.hstack([new_max, new_sum, out * shrink + exps @ V])
+
+
+def my_tiled_attention(Q, K, V, allowed, size):
+    running_max = np.full((len(Q), 1), np.finfo(float).min)  # not -inf: -inf less -inf is not a number
+    running_sum, out = np.zeros((len(Q), 1)), np.zeros((len(Q), V.shape[-1]))
+    for first in range(0, len(K), size):
+        keys = slice(first, first + size)
+        scores = np.where(allowed[:, keys], Q @ K[keys].T / Q.shape[-1] ** 0.5, -np.inf)
+        new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+        shrink, exps = np.exp(running_max - new_max), np.exp(scores - new_max)
+        running_max, running_sum = new_max, running_sum * shrink + exps.sum(axis=-1, keepdims=True)
+        out = out * shrink + exps @ V[keys]
+    return out / running_sum
+
+
+def my_picture(heads, head, allowed):
+    return np.where(allowed, heads[head], -1)  # a colour of its own for what is blocked
+
+
+def my_lengths(A, V, W_O):
+    return A * np.linalg.norm(V @ W_O, axis=-1)  # (n_q, n_k) * (n_k,)
+
+
 SOLUTIONS: dict[str, str] = {
     id: inspect.getsource(function)
     for id, function in {
@@ -124,6 +165,12 @@ SOLUTIONS: dict[str, str] = {
         "07-split-heads": my_split_heads,
         "07-merge-heads": my_merge_heads,
         "07-multi-head": my_multi_head,
+        "08-next-score": my_next_score,
+        "08-next-tile": my_next_tile,
+        "08-add-tile": my_add_tile,
+        "08-tiles": my_tiled_attention,
+        "09-picture": my_picture,
+        "09-lengths": my_lengths,
         "10-repair-attention": my_causal_attention,
         "10-repair-weights": my_masked_weights,
         "10-repair-join": my_merge_heads,

@@ -13,7 +13,20 @@ from typing import Any
 import numpy as np
 
 from .. import tasks
-from . import breaking, heads, masking, operations, positions, reading, scaling, sizes, softmaxes, spread  # noqa: F401, registers the entries
+from . import (  # noqa: F401, registers the entries
+    breaking,
+    heads,
+    heatmaps,
+    masking,
+    operations,
+    positions,
+    reading,
+    scaling,
+    sizes,
+    softmaxes,
+    spread,
+    tiles,
+)
 from .catalogue import CATALOGUE, Misconception
 from .lifts import programs_for
 

@@ -40,6 +40,7 @@ LEFT_OUT = {
     "causal_attention": {*TEMPERATURE, *EMPTY, "mask-on-queries", "padrows", "heat-scale"},
     "multi_head_attention": {*TEMPERATURE, *EMPTY, "output-is-weights", "output-is-scores", "dv-equals-dk"},
     "weights_beside_values": {*TEMPERATURE, "fullrow"},
+    "tiled_attention": {*TEMPERATURE, *EMPTY},
     "head_weights": {*TEMPERATURE, "fullrow"},
     # rows of the last two are those of mask-on-queries, or right
     "causal_and_padding": {"align", "mask-past", "mask-only-self"},
@@ -104,6 +105,7 @@ LIFTS: dict[str, dict[str, Callable[[Program], Program]]] = {
             lambda Q, K, V, allowed, temperature: read(wrong(Q, K, allowed, temperature=temperature), V)
         )
     },
+    "tiled_attention": {"attention": lambda wrong: lambda Q, K, V, allowed: wrong(Q, K, V, allowed)},
     "full_attention": {"attention": lambda wrong: lambda Q, K, V: wrong(Q, K, V)},
     "attention_row": {"attention": lambda wrong: lambda q, K, V: wrong(q[None], K, V)[0]},
     "causal_attention": {"attention": lambda wrong: lambda Q, K, V: wrong(Q, K, V, patterns.causal(len(Q)))},
@@ -194,6 +196,8 @@ def _grid(given: dict[str, Any]) -> tuple[int, ...]:
     """Shape of the scores, (..., n_q, n_k)."""
     if "scores" in given:
         return given["scores"].shape
+    if "heads" in given:
+        return given["heads"].shape[1:]
     queries, keys = (given[name] if name in given else given["X"] for name in ("Q", "K"))
     return (*queries.shape[:-1], keys.shape[-2])
 

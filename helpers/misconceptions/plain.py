@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..fixture import outputs  # noqa: F401, what a belief about a test or a line of code comes to is
+from ..gallery import pale, pictures  # noqa: F401, a picture or
+from ..influence import columns, ranks  # noqa: F401, a model is
 from ..tasks import caller_after  # noqa: F401, shown by running these on something else
 
 
@@ -51,3 +53,21 @@ def costs(T, d_model, n_heads, itemsize):
     """Parameters, multiplications in matrix products, bytes of scores and exponentials of one layer."""
     products = 4 * T * d_model**2 + 2 * T**2 * d_model
     return np.array([4 * d_model**2, products, n_heads * T**2 * itemsize, n_heads * T**2])
+
+
+def tiles(Q, K, V, allowed, size):
+    """Scores and values, `size` keys at a time; the last tile may be smaller."""
+    scores = blocked(scaled(Q, K), allowed)
+    return [(scores[:, i : i + size], V[i : i + size]) for i in range(0, len(K), size)]
+
+
+def row_tiles(scores, values, size):
+    """The same of one query whose scores are there."""
+    return [(scores[i : i + size], values[i : i + size]) for i in range(0, len(scores), size)]
+
+
+def added(scores, V, running_max, running_sum, out):
+    """Largest score, sum and output so far, once a tile has been added."""
+    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+    shrink, exps = np.exp(running_max - new_max), np.exp(scores - new_max)
+    return new_max, running_sum * shrink + exps.sum(axis=-1, keepdims=True), out * shrink + exps @ V
