@@ -305,6 +305,7 @@ def test_a_row_of_zeros():
     said = problem(changed(made(), (1, 2, 0, 4), 0))
     assert said.startswith("Layer 1, item 2, head 0, row 4: every weight is 0") and "no key to read" in said
     assert "(1 of 144 rows)" in said
+    assert "row 0: every weight is 0, so the sum is 0 (6 of 144" in problem(changed(made(), (1, 2, 0), 0))
 
 
 def test_masked_after_the_softmax():
