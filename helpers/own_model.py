@@ -472,7 +472,6 @@ class _Look:
         most = self.off.sum(axis=-1, keepdims=True) * 2 > self.open.sum(axis=-1, keepdims=True)
         matrix = most & (self.off & beyond.any(axis=-1)).any(axis=-1, keepdims=True)
         bad = self.off & matrix
-        size = np.where(np.isfinite(self.sums), np.abs(self.sums - 1), np.inf)
 
         def what(row: tuple[int, ...]) -> str:
             low, high = self.W[row].min(), self.W[row].max()
@@ -481,7 +480,7 @@ class _Look:
         means = (
             "These look like scores, before the softmax: softmax(scores) along the last axis gives weights"
         )
-        self.report(bad, size, what, means)
+        self.report(bad, np.abs(self.sums - 1), what, means)
         self.open &= ~matrix
 
     def _outside(self, dropped: Flags) -> None:
