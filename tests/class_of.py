@@ -169,17 +169,16 @@ def _outputs(cell: dict, stem: str, mine: dict[str, list[dict]], checks: Callabl
     kind, _, rest = cell["id"].partition("-")
     name = f"{stem[:2]}-{rest}"
     if kind == "predict" and name in questions.load():
-        # Nothing is compared with the pre-test: its card is the only place that can carry the line.
-        carried = {"predictions": mine[name]} if name in mine and "-pre-" in name else {}
+        carried = {"predictions": mine[name]} if name in mine else {}
         return [_display(*_card(name, name in mine), carried)]
     if kind == "run" and name in mine:
         return [_display(*_comparison(name), {"predictions": mine[name]})]
     if kind == "check":
         exercise = name if name in EXERCISES else name.rpartition("-")[0]
-        text = f"{exercise}: {checks(cell['id'])}"
-        return [
-            _display(text, f"<div>{text}</div>") | {"output_type": "execute_result", "execution_count": 1}
-        ]
+        says = checks(cell["id"])
+        text = f"{exercise}: {says}"
+        shown = _display(text, f"<div>{text}</div>", _judged(exercise, says))
+        return [shown | {"output_type": "execute_result", "execution_count": 1}]
     if "show(" in "".join(cell["source"]):
         return [
             _display(
@@ -192,6 +191,17 @@ def _outputs(cell: dict, stem: str, mine: dict[str, list[dict]], checks: Callabl
 def _display(plain: str, html: str, metadata: dict | None = None) -> dict:
     data = {"text/html": html.splitlines(keepends=True), "text/plain": plain.splitlines(keepends=True)}
     return {"output_type": "display_data", "data": data, "metadata": metadata or {}}
+
+
+def _judged(exercise: str, says: str) -> dict:
+    """What a check leaves in the metadata, where it judged something."""
+    if says.startswith("Not started"):
+        return {}
+    verdict = says.split("\n")[0].removeprefix("Not yet: ")
+    held = next((name for name, entry in CATALOGUE.items() if entry.verdict == verdict), None)
+    passed = says.startswith("Right")
+    told = {"exercise": exercise, "passed": passed, "misconception": held, "score": float(passed)}
+    return {"check": told}
 
 
 @cache

@@ -174,8 +174,10 @@ def test_checks_are_taken_from_what_the_notebook_shows():
     """Through the real thing: a check's own text, for every state, in each library."""
     from helpers import check
 
-    def shown(cell: str, result) -> dict:
-        output = {"output_type": "execute_result", "metadata": {}, "data": {"text/plain": repr(result)}}
+    def shown(cell: str, result, carries: bool = True) -> dict:
+        data, metadata = result._repr_mimebundle_()
+        metadata = metadata if carries else {}  # as of a notebook from before checks left any
+        output = {"output_type": "execute_result", "metadata": metadata, "data": data}
         source = (
             'check("06-causal-attention", f, framework="torch")' if cell.endswith("torch") else "check(...)"
         )
@@ -194,6 +196,14 @@ def test_checks_are_taken_from_what_the_notebook_shows():
         "06-causal-attention-torch": Check("not started"),
     }
     assert wrong.misconception == "scale-missing"
+    alone = {"cells": [*content["cells"][:-3], shown("old", wrong, carries=False)]}
+    assert read_notebook(json.dumps(alone).encode()).checks["06-causal-attention"] == Check(
+        "not yet", "scale-missing"
+    )
+    told = shown("told", wrong)
+    told["outputs"][0]["data"] = {"text/plain": "another wording"}
+    alone = {"cells": [*content["cells"][:-3], told]}
+    assert read_notebook(json.dumps(alone).encode()).checks["06-causal-attention"].misconception
 
 
 def test_a_saved_class_is_read_again_and_holds_no_name_among_the_answers(tmp_path):

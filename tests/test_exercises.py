@@ -598,8 +598,10 @@ class Tags(html.parser.HTMLParser):
 
 def test_the_card_is_sound_html_and_says_what_the_text_says():
     result = check("06-causal-attention", programs_for("causal_attention")["scale-missing"])
-    bundle = result._repr_mimebundle_()
+    bundle, metadata = result._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
+    judged = {"exercise": "06-causal-attention", "passed": False, "misconception": "scale-missing"}
+    assert metadata == {"check": {**judged, "score": round(result.score, 3)}}
     tags = Tags()
     tags.feed(bundle["text/html"])
     assert not tags.open
@@ -614,7 +616,7 @@ def test_what_a_learner_wrote_is_escaped():
         print("<script>alert(1)</script>")
         raise ValueError("<img src=x>")
 
-    text = check("01-softmax", talks)._repr_mimebundle_()["text/html"]
+    text = check("01-softmax", talks)._repr_mimebundle_()[0]["text/html"]
     assert "<script>" not in text and "<img" not in text and html.escape("<img src=x>") in text
 
 

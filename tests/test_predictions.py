@@ -167,6 +167,20 @@ def test_the_commit_fills_the_place_that_waited(page: Page) -> None:
     assert page.metadata[waiting[0]]["predictions"][0]["because"] == "I computed"
 
 
+def test_the_card_carries_what_was_committed_and_nothing_before(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pre-test has no comparison: its cards alone must make the notebook a whole submission."""
+    form = open_form(monkeypatch, "99-choice")
+    assert not any(page.metadata.values())
+    form.answer.index, form.because.value, form.sure.value = 0, "a reason", 2
+    form.button.click()
+    (carried,) = filter(None, page.metadata.values())
+    assert [line["question"] for line in carried["predictions"]] == ["99-choice"]
+    predict("99-row", answers.as_typed(ROW, ROW.truth), because="typed", sure=1)
+    assert list(page.metadata.values())[-1]["predictions"][0]["because"] == "typed"
+
+
 def test_a_misconception_is_named_with_its_program_run_on_the_same_numbers(page: Page) -> None:
     wrong = ROW.wrong["scale-missing"]
     predict("99-row", answers.as_typed(ROW, wrong), because="e to the score", sure=3)

@@ -176,8 +176,8 @@ def test_the_file_is_read_again_only_when_it_changed(path, monkeypatch):
     record = Record(path)
     record.append(line())
     looks = []
-    scan = module._scan
-    monkeypatch.setattr(module, "_scan", lambda *given: looks.append(1) or scan(*given))
+    scan = module.scan
+    monkeypatch.setattr(module, "scan", lambda *given: looks.append(1) or scan(*given))
     for _ in range(50):
         assert record.attempts("01-weights") == 1
     assert len(looks) == 1

@@ -1,1 +1,11 @@
-"""What an instructor needs beside the notebooks: the answer key."""
+"""
+The instructor's side: hand notebooks out, collect them, and see what a class believes.
+
+`python -m helpers.classroom` is the way in, `docs/instructors.md` the guide. Reading what was handed in never runs
+it; only `check` and nbgrader do, apart from this process.
+
+- out: `release`, `key`, `nbgrader_assignment`
+- in: `handed_in` (which files, whose), `submissions` (what one person's hold), `collect` (the class's)
+- seen: `judging`, `tally`, `clusters` (counted), `page`, `report`, `live` (shown)
+- run: `runner`, `runner_child`, `check_command`, `nbgrader_grading`, `points`
+"""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from .key import checked
 from .release import chosen
 from .runner import check_apart, definitions
 from .sheets import write_sheet
+from .submissions import cells_of, joined
 
 HEAD = ("student", "file", "exercise", "result", "part of the cases", "misconception", "said")
 WORDS = {True: "right", False: "not yet", None: "not judged"}
@@ -73,9 +73,10 @@ def check_file(file: File, functions: dict[str, str]) -> list[Row]:
         return Row(file.owner, file.name, exercise, result, part, misconception, said)
 
     try:
-        sources = list(code_cells(content(file)))
+        cells = cells_of(content(file))
     except Unreadable as error:
         return [row("", "not checked", said=str(error))]
+    sources = [joined(cell.get("source")) for cell in cells if cell.get("cell_type") == "code"]
     defined = {
         word for text in sources for part in definitions(text) for word in part.replace("(", " ").split()
     }
@@ -86,24 +87,6 @@ def check_file(file: File, functions: dict[str, str]) -> list[Row]:
         row(exercise, WORDS[result.passed], round(result.score, 3), result.misconception or "", _said(result))
         for exercise, result in check_apart(sources, mine).items()
     ]
-
-
-def code_cells(data: bytes) -> Iterator[str]:
-    """
-    Sources of a notebook's code cells.
-
-    Raises
-    ------
-    Unreadable
-        If it is no notebook.
-    """
-    try:
-        notebook = nbformat.reads(data.decode("utf-8-sig"), as_version=4)
-        for cell in notebook.cells:
-            if cell.get("cell_type") == "code":
-                yield str(cell.get("source", ""))
-    except Exception as error:  # whatever nbformat makes of a file that is anything
-        raise Unreadable(f"not readable as a notebook ({type(error).__name__}); collect says more") from None
 
 
 def _said(result: Result) -> str:

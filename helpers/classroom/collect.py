@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 import click
@@ -48,6 +49,21 @@ class Class:
 
     def __post_init__(self) -> None:
         self._numbers = {student.owner: at for at, student in enumerate(self.students, 1)}
+
+    @cached_property
+    def shared(self) -> dict[tuple[int, int], int]:
+        """
+        Records that two people have in common: who stands first and who later, and how many lines.
+
+        Alike to the second and to the word of the reason, which chance does not do.
+        """
+        first: dict[int, int] = {}
+        found: Counter = Counter()
+        for at, student in enumerate(self.students):
+            for answer in student.answers:
+                if answer.because and (other := first.setdefault(hash(answer), at)) != at:
+                    found[other, at] += 1
+        return {pair: count for pair, count in found.items() if count >= SHARED}
 
     @property
     def all_problems(self) -> list[Problem]:
@@ -90,7 +106,10 @@ def collect(sources: Iterable[str | Path], workers: int | None = None, label: st
     problems = [problem for problem in problems if not problem.owner]
     students += [student for one in saved for student in one.students]
     problems += [problem for one in saved for problem in one.problems]
-    return Class(students, [*problems, *_copied(students)])
+    collected = Class(students, problems)
+    # Once each: a class that was saved tells of its own copies already.
+    collected.problems = list(dict.fromkeys([*problems, *_copied(collected)]))
+    return collected
 
 
 def _sortable(owner: str) -> tuple:
@@ -100,26 +119,18 @@ def _sortable(owner: str) -> tuple:
     )
 
 
-def _copied(students: Sequence[Student]) -> list[Problem]:
-    """Records that two people share: alike to the second and to the word of the reason, which chance does not do."""
-    first: dict[int, int] = {}
-    shared: dict[tuple[int, int], int] = defaultdict(int)
-    for at, student in enumerate(students):
-        for answer in student.answers:
-            if answer.because:
-                other = first.setdefault(hash(answer), at)
-                if other != at:
-                    shared[other, at] += 1
+def _copied(collected: Class) -> list[Problem]:
+    """A line for each pair of records that have lines in common."""
+    students = collected.students
     return [
         Problem(
             students[at].owner,
             f"{count} committed lines are those of {{other}}, to the second and the word: a file passed on, or "
-            "work done together; both are counted",
+            "work done together; the report counts them once (with --count-copies for both)",
             students[at].owner,
             students[other].owner,
         )
-        for (other, at), count in shared.items()
-        if count >= SHARED
+        for (other, at), count in collected.shared.items()
     ]
 
 

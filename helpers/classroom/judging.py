@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import questions
 from ..predictions import answers, render
-from ..questions import Question
+from ..questions import NUMERIC, Question
 
 
 class Asked(NamedTuple):
@@ -60,23 +60,49 @@ def judge(asked: Asked) -> Verdict:
     """
     answer: Any = json.loads(asked.answer)
     if asked.version != questions.get(asked.question).version:
-        return Verdict(None, said=_plain(answer), fault=OTHER_WORDING)
+        return Verdict(None, said=plain(asked.answer), fault=OTHER_WORDING)
     if answer is None:
         return Verdict(None, said="I don’t know yet", fault=NO_ANSWER)
-    if _form(answer) != FORMS.get(questions.get(asked.question).kind, "text"):
-        return Verdict(None, said=_plain(answer), fault=MISFIT)
+    if not suits(asked.question, asked.answer):
+        return Verdict(None, said=plain(asked.answer), fault=MISFIT)
+    question = question_on(asked.question, asked.variant)
     try:
-        question = question_on(asked.question, asked.variant)
-        if question.shape and np.shape(answer) != question.shape:
-            return Verdict(None, said=_plain(answer), fault=MISFIT)
         found = answers.diagnose(question, answer)
-        said = render.answer_text(question, answer)
-    # What is no number, or lists of unequal lengths, fails wherever it is first used.
-    except (ValueError, TypeError, IndexError, KeyError, OverflowError, AttributeError):
-        return Verdict(None, said=_plain(answer), fault=MISFIT)
-    if found.right is False and question.kind == "choice" and question.option(answer) is None:
-        return Verdict(None, said=_plain(answer), fault=MISFIT)
-    return Verdict(found.right, found.misconception, found.step, said)
+    except ValueError:  # on these numbers, as where only whole ones are asked for
+        return Verdict(None, said=plain(asked.answer), fault=MISFIT)
+    return Verdict(found.right, found.misconception, found.step, render.answer_text(question, answer))
+
+
+@lru_cache(maxsize=20_000)
+def suits(name: str, text: str) -> bool:
+    """
+    Say whether an answer is one that its question can have, right or wrong.
+
+    Parameters
+    ----------
+    name : str
+        A question's id.
+    text : str
+        The answer as JSON.
+
+    Examples
+    --------
+    >>> suits("01-weights", '["0.9", "0.9"]'), suits("01-weights", '["0.9"]'), suits("01-weights", '["a", "b"]')
+    (True, False, False)
+    """
+    question, answer = questions.get(name), json.loads(text)
+    if answer is None:
+        return True
+    if _form(answer) != FORMS.get(question.kind, "text"):
+        return False
+    if question.kind == "choice":
+        return question.option(answer) is not None
+    try:
+        if question.shape and np.shape(answer) != question.shape:
+            return False
+        return question.kind not in NUMERIC or bool(answers.flat_numbers(question, answer))
+    except ValueError:  # lists of unequal lengths, or no number
+        return False
 
 
 def _form(answer: Any) -> str:
@@ -99,6 +125,14 @@ def judge_all(asked: Iterable[Asked]) -> list[tuple[Asked, Verdict]]:
     return [(one, judge(one)) for one in sorted(asked, key=lambda one: (one.question, one.variant))]
 
 
-def _plain(answer: Any) -> str:
-    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+def plain(text: str) -> str:
+    """
+    Give an answer as it stands in the record, cut where it is long.
+
+    Examples
+    --------
+    >>> plain('"one key"'), plain('["0.5", "0.5"]')
+    ('one key', '["0.5", "0.5"]')
+    """
+    text = text.strip('"')
     return text if len(text) <= 60 else text[:59] + "…"

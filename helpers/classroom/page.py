@@ -44,6 +44,7 @@ class Wishes:
     notebooks: tuple[str, ...] = ()
     roster: tuple[str, ...] | None = None
     keep_until: str = ""
+    copies: bool = False  # whether lines that two people share count for both
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ import click
 from .. import questions
 from . import page, tally
 from .collect import Class, collect, summary
-from .handed_in import Problem
-from .judging import MISFIT
 from .page import Counted, Wishes
 from .sheets import write_sheet
 from .tally import FEW, Event
@@ -46,8 +43,7 @@ def write_report(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    found = tally.events(collected, wishes.notebooks, workers, "Judging")
-    collected = replace(collected, problems=[*collected.problems, *_misfits(collected, found)])
+    found = tally.events(collected, wishes.notebooks, workers, "Judging", copies=wishes.copies)
     counted = page.count(collected, found)
     context = page.report(counted, wishes)
     context |= {"date": date.today().isoformat(), "marked_right": mark == "right"}
@@ -64,15 +60,6 @@ def write_report(
     for name, rows in sheets.items():
         write_sheet(folder / name, next(rows), rows)
     return folder / PAGE
-
-
-def _misfits(collected: Class, found: Sequence[Event]) -> Iterator[Problem]:
-    """Answers in the right form of a line, and of no form that their question takes."""
-    for event in found:
-        if event.verdict.fault == MISFIT:
-            owner = collected.students[event.student].owner
-            what = f"the answer to {event.answer.question}, {event.verdict.said}, does not fit the question: not judged"
-            yield Problem(owner, what, owner)
 
 
 Rows = Iterator[Sequence[Any]]
@@ -211,10 +198,11 @@ def _problem_rows(collected: Class) -> Rows:
 )
 @click.option("--mark", type=click.Choice(["completion", "right"]), default="completion", show_default=True)
 @click.option("--roster", type=click.File(encoding="utf-8-sig"), help="Class list, a name or id a line.")
+@click.option("--count-copies", "copies", is_flag=True, help="Count lines that two people share for both.")
 @click.option("--title", default=Wishes.title, show_default=True)
 @click.option("--keep-until", default="", help="The date to delete it by, for the page to say.")
 @click.option("--workers", type=click.IntRange(1), help="How many processes work. Default: by the machine.")
-def command(sources, to, chosen, names, reasons, mark, roster, title, keep_until, workers) -> None:
+def command(sources, to, chosen, names, reasons, mark, roster, copies, title, keep_until, workers) -> None:
     """Report what a class believes: one page and tables, from SOURCES as collect takes them or has written them.
 
     The page begins with the three beliefs worth ten minutes of the next lecture. Predictions are not marked for being
@@ -223,7 +211,7 @@ def command(sources, to, chosen, names, reasons, mark, roster, title, keep_until
     if to.exists() and any(to.iterdir()) and not (to / PAGE).is_file():
         raise click.ClickException(f"{to} holds other things: name an empty folder, or a new one, with --to.")
     listed = None if roster is None else tuple(line.strip() for line in roster if line.strip())
-    wishes = Wishes(title, names, reasons, _notebooks(chosen), listed, keep_until)
+    wishes = Wishes(title, names, reasons, _notebooks(chosen), listed, keep_until, copies)
     collected = collect(sources, workers, "Reading")
     where = write_report(collected, to, wishes, mark, workers)
     click.echo(summary(collected))

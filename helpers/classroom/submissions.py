@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from .. import questions
 from ..misconceptions import CATALOGUE
 from ..predictions import record
+from . import judging
 from .handed_in import MB, File, Problem, Unreadable, content, shown, unzipped
 
 FLOOD = 5 * MB  # a notebook of the course is at most half a megabyte
@@ -131,7 +132,7 @@ def _contents(files: list[File], student: Student) -> Iterator[tuple[str, bytes]
 
 def read_record(data: bytes) -> _Found:
     """The lines of a my_predictions.jsonl, read as the notebooks read it."""
-    reading = record._scan(data, None)
+    reading = record.scan(data)
     faults = Counter(what for _, what in reading.faults)
     first = {what: number for number, what in reversed(reading.faults)}
     said = [f"line {first[what]}: {shown(what)}{_more(count)}: skipped" for what, count in faults.items()]
@@ -148,7 +149,7 @@ def read_notebook(data: bytes) -> _Found:
         If it is no notebook, or none of this course.
     """
     found = _Found()
-    cells = _cells(_json(data))
+    cells = cells_of(data)
     found.notebook, said = _recognised(cells)
     found.problems += said
     if len(data) > FLOOD:
@@ -162,7 +163,7 @@ def read_notebook(data: bytes) -> _Found:
         for output in _list(cell.get("outputs")):
             committed = _dict(_dict(output).get("metadata")).get("predictions")
             for line in _list(committed)[:LINES]:
-                if fault := record._fault(line):
+                if fault := record.fault_in(line):
                     faults[fault] += 1
                 else:
                     lines.append(line)
@@ -174,11 +175,34 @@ def read_notebook(data: bytes) -> _Found:
     return found
 
 
-def _json(data: bytes) -> dict:
+def cells_of(data: bytes) -> list[dict]:
+    """
+    Cells of a notebook, each a dict; what is in them may be anything.
+
+    Raises
+    ------
+    Unreadable
+        If it is no notebook; the message says what it is instead, or where it breaks.
+    """
+    notebook = _parsed(data)
+    if not isinstance(notebook, dict) or not ("cells" in notebook or "worksheets" in notebook):
+        raise Unreadable("not a notebook: it holds no cells")
+    if "cells" not in notebook:
+        raise Unreadable("a notebook of the old format 3: open it in JupyterLab and save it again")
+    return [cell for cell in _list(notebook["cells"]) if isinstance(cell, dict)]
+
+
+def joined(value: Any) -> str:
+    """Join a source or a text as nbformat stores it: a string, or a list of lines."""
+    parts = value if isinstance(value, list) else [value]
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _parsed(data: bytes) -> Any:
     if not data.strip(b"\x00 \t\r\n"):
         raise Unreadable(f"empty ({len(data)} bytes): ask for the file again")
     try:
-        content = json.loads(data.decode("utf-8-sig"))
+        return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise Unreadable(
             f"not readable as text (byte {error.start} is no UTF-8): not a saved notebook"
@@ -194,15 +218,6 @@ def _json(data: bytes) -> dict:
     except (RecursionError, ValueError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else "a number of thousands of digits"
         raise Unreadable(f"not readable as a notebook: {why}") from None
-    if not isinstance(content, dict) or not ("cells" in content or "worksheets" in content):
-        raise Unreadable("not a notebook: it holds no cells")
-    return content
-
-
-def _cells(notebook: dict) -> list[dict]:
-    if "cells" not in notebook:
-        raise Unreadable("a notebook of the old format 3: open it in JupyterLab and save it again")
-    return [cell for cell in _list(notebook["cells"]) if isinstance(cell, dict)]
 
 
 def _list(value: Any) -> list:
@@ -213,14 +228,8 @@ def _dict(value: Any) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def _joined(value: Any) -> str:
-    """Source or text as nbformat stores it: a string, or a list of lines."""
-    parts = value if isinstance(value, list) else [value]
-    return "".join(part for part in parts if isinstance(part, str))
-
-
 def _text(output: Any) -> str:
-    return _joined(_dict(_dict(output).get("data")).get("text/plain"))
+    return joined(_dict(_dict(output).get("data")).get("text/plain"))
 
 
 def _called(cell: dict) -> str:
@@ -237,7 +246,7 @@ def _asked_in() -> dict[str, str]:
 
     by_number = {notebook[:2]: notebook for notebook in questions.titles()}
     known = {question.id: question.notebook for question in questions.load().values()}
-    return {**known, **{name: by_number[name[:2]] for name in EXERCISES}}
+    return {**known, **{name: by_number[name[:2]] for name in EXERCISES if name[:2] in by_number}}
 
 
 @cache
@@ -261,7 +270,7 @@ def _recognised(cells: list[dict]) -> tuple[str, list[str]]:
         _asked_in().get(name, "")
         for cell in cells
         if cell.get("cell_type") == "code"
-        for _, name in _CALL.findall(_joined(cell.get("source")))
+        for _, name in _CALL.findall(joined(cell.get("source")))
     )
     called.pop("", None)
     if not called:
@@ -294,19 +303,38 @@ def _by_verdict() -> dict[str, str]:
 
 
 def _see_checks(found: _Found, cell: dict, output: Any) -> None:
-    """Take the result of a check from its own first line, as the notebook shows it."""
+    """Take the result of a check from its output."""
+    exercise, check = _carried(output) or _read_off(output) or ("", None)
+    if exercise not in _asked_in():
+        return
+    library = _FRAMEWORK.search(joined(cell.get("source")))
+    name = exercise if library is None or library[1] == "numpy" else f"{exercise}-{library[1][:10]}"
+    found.checks[name] = _better(check, found.checks.get(name))
+
+
+def _carried(output: Any) -> tuple[str, Check] | None:
+    """What the output's metadata says, as a check leaves it there once it has judged something."""
+    told = _dict(_dict(_dict(output).get("metadata")).get("check"))
+    exercise, passed, name = (told.get(key) for key in ("exercise", "passed", "misconception"))
+    if not isinstance(exercise, str) or not isinstance(passed, bool):
+        return None
+    if passed:
+        return exercise, Check("right")
+    return exercise, Check("not yet", name if isinstance(name, str) and name in CATALOGUE else None)
+
+
+def _read_off(output: Any) -> tuple[str, Check] | None:
+    """What the first line shows, of what was not started or has lost its metadata."""
     plain = _dict(_dict(output).get("data")).get("text/plain")
     text = plain[0] if isinstance(plain, list) and plain else plain
-    if not isinstance(text, str) or not (seen := _CHECKED.match(text)) or seen["id"] not in _asked_in():
-        return
-    library = _FRAMEWORK.search(_joined(cell.get("source")))
-    name = seen["id"] if library is None or library[1] == "numpy" else f"{seen['id']}-{library[1][:10]}"
+    if not isinstance(text, str) or not (seen := _CHECKED.match(text)):
+        return None
     first = text.split("\n", 1)[0]
     check = {
         "Right, on all": Check("right"),
         "Not yet": Check("not yet", _by_verdict().get(first.partition("Not yet: ")[2])),
     }.get(seen["says"], Check("not started"))
-    found.checks[name] = _better(check, found.checks.get(name))
+    return seen["id"], check
 
 
 def _better(one: Check, other: Check | None) -> Check:
@@ -322,7 +350,7 @@ def _why_empty(cells: list[dict]) -> list[str]:
         name
         for cell in cells
         if cell.get("cell_type") == "code"
-        for name in re.findall(r'\bpredict\(\s*"(\d\d-[\w-]+)",\s*[^)\s]', _joined(cell.get("source")))
+        for name in re.findall(r'\bpredict\(\s*"(\d\d-[\w-]+)",\s*[^)\s]', joined(cell.get("source")))
     ]
     if typed:
         ids = ", ".join(typed[:3])
@@ -352,6 +380,8 @@ def _answers(lines: Iterable[dict]) -> tuple[list[Answer], list[str]]:
                 f"{name} is of kind {known[name].kind}, this answer of {shown(line['kind'])[:20]}: skipped"
             ] += 1
             continue
+        if line["version"] == known[name].version and not judging.suits(name, answer):
+            odd[f"the answer to {name}, {judging.plain(answer)}, does not fit the question: not judged"] += 1
         when = _time(line["time"])
         if when is None or not EARLIEST < when < now:
             odd[f"a time that cannot be ({shown(line['time'])[:40]}): kept"] += 1

@@ -49,7 +49,12 @@ class Count:
 
 
 def events(
-    collected: Class, notebooks: Sequence[str] = (), workers: int | None = None, label: str = ""
+    collected: Class,
+    notebooks: Sequence[str] = (),
+    workers: int | None = None,
+    label: str = "",
+    *,
+    copies: bool = False,
 ) -> list[Event]:
     """
     Judge every first answer; equal answers are judged once.
@@ -61,16 +66,22 @@ def events(
         Only questions of these; all, if there are none.
     workers, label
         As `workers.spread` takes them.
+    copies : bool
+        Count the lines that two people have in common for both. Default: for one of them.
 
     Returns
     -------
     list of Event
         Student by student, each in the order of time.
     """
+    passed_on: dict[int, set[Answer]] = defaultdict(set)
+    for first, later in () if copies else collected.shared:
+        passed_on[later].update(collected.students[first].answers)
     firsts = [
         (at, answer)
         for at, student in enumerate(collected.students)
         for answer in _firsts(student, notebooks)
+        if answer not in passed_on.get(at, ())
     ]
     verdicts = _judged({_asked(answer) for _, answer in firsts}, workers, label)
     return [

@@ -59,8 +59,16 @@ class Result:
             text += [self._lead, *(f"    {line}" for line in self.lines), self.why]
         return "\n".join([*text, *self.notes])
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": str(self._html())}
+    def _repr_mimebundle_(self, include=None, exclude=None) -> tuple[dict[str, str], dict[str, dict]]:
+        """The card, and what was judged as metadata of the output, for whoever reads a notebook that is handed in."""
+        judged = {
+            "exercise": self.exercise,
+            "passed": self.passed,
+            "misconception": self.misconception,
+            "score": round(self.score, 3),
+        }
+        metadata = {} if self.passed is None else {"check": judged}
+        return {"text/plain": repr(self), "text/html": str(self._html())}, metadata
 
     def _html(self) -> Markup:
         parts = [

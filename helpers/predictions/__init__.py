@@ -234,9 +234,9 @@ class _Card:
     def show(self, typed: tuple[Any, str, int | None] | None = None) -> None:
         if typed is not None:
             problem = self._commit_typed(*typed)
-            self.prompt = Slot(self._prompt_bundle([problem] if problem else [], open_code=bool(problem)))
+            self.prompt = Slot(*self._prompt([problem] if problem else [], open_code=bool(problem)))
             return
-        self.prompt = Slot(self._prompt_bundle(self.session.record.new_problems()))
+        self.prompt = Slot(*self._prompt(self.session.record.new_problems()))
         if _has_widgets():
             self._show_form()
 
@@ -247,12 +247,17 @@ class _Card:
             if line["variant"] == self.question.variant
         ]
 
-    def _prompt_bundle(self, problems: list[str] | None = None, open_code: bool = False) -> render.Bundle:
+    def _prompt(
+        self, problems: list[str], open_code: bool = False
+    ) -> tuple[render.Bundle, Mapping[str, Any]]:
+        """The card, and the committed lines with it: some questions have no comparison that would carry them."""
         lines = self._lines()
         if lines:
-            return render.committed_card(self.question, lines[0], lines[-1], len(lines), problems or [])
-        return render.card(
-            self.question, problems or [], str(self.session.path), open_code or not _has_widgets()
+            bundle = render.committed_card(self.question, lines[0], lines[-1], len(lines), problems)
+            return bundle, {"predictions": lines}
+        return (
+            render.card(self.question, problems, str(self.session.path), open_code or not _has_widgets()),
+            {},
         )
 
     def _commit_typed(self, answer: Any, because: str, sure: int | None) -> str:
@@ -298,7 +303,7 @@ class _Card:
 
         def commit(answer: Any, because: str, sure: int | None) -> None:
             told = self._commit(answer, because, sure)
-            self.prompt.update(self._prompt_bundle([told] if told else []))
+            self.prompt.update(*self._prompt([told] if told else []))
             self.session.keep_one_button(self.below)
 
         lines = self._lines()

@@ -153,7 +153,7 @@ class Record:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = record_path() if path is None else Path(path)
         self._memory = _memory.setdefault(self.path, [])
-        self._cached = _Reading()
+        self._cached = Reading()
         self._told: set[tuple[int, str]] = set()
 
     def append(self, line: dict[str, Any]) -> Saved:
@@ -239,7 +239,7 @@ class Record:
     def _of(self, question: str, variant: str | None) -> list[dict[str, Any]]:
         return [line for line in self.lines(question) if variant in (None, line["variant"])]
 
-    def _not_in(self, reading: _Reading) -> list[bytes]:
+    def _not_in(self, reading: Reading) -> list[bytes]:
         return [raw for raw in self._memory if raw not in reading.raw]
 
     def _sentences(self, faults: Iterable[tuple[int, str]]) -> list[str]:
@@ -254,7 +254,7 @@ class Record:
             for what, numbers in lines.items()
         ]
 
-    def _reading(self) -> _Reading:
+    def _reading(self) -> Reading:
         """The file as it is now, read again only if its size or time of change says so."""
         try:
             now = os.stat(self.path)
@@ -268,18 +268,18 @@ class Record:
                 self._cached = reading
             return self._cached
         except FileNotFoundError:
-            return _Reading()
+            return Reading()
         except OSError as error:
-            return _Reading(faults=((0, error.strerror or str(error)),))
+            return Reading(faults=((0, error.strerror or str(error)),))
 
-    def _load(self, stamp: tuple[int, ...] | None = None) -> _Reading:
+    def _load(self, stamp: tuple[int, ...] | None = None) -> Reading:
         """Read the file, asking nobody; a file that is not there holds nothing."""
         try:
             if not stat.S_ISREG(os.stat(self.path).st_mode):  # reading a pipe would wait for ever
                 raise OSError(errno.EINVAL, "not an ordinary file")
-            return _scan(self.path.read_bytes(), stamp)
+            return scan(self.path.read_bytes(), stamp)
         except FileNotFoundError:
-            return _Reading()
+            return Reading()
 
     def _look_at_place(self) -> None:
         """Raise early where a file cannot be: opening a pipe waits, and taking a lock may create folders."""
@@ -349,8 +349,8 @@ class Record:
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """What one look at the file found; `raw` are its lines byte for byte, a fault on line 0 is the file's."""
+class Reading:
+    """What one look at a record found; `raw` are its lines byte for byte, a fault on line 0 is the file's."""
 
     stamp: tuple[int, ...] | None = None
     lines: tuple[dict[str, Any], ...] = ()
@@ -359,8 +359,21 @@ class _Reading:
     torn: bool = False
 
 
-def _scan(data: bytes, stamp: tuple[int, ...] | None) -> _Reading:
-    """Sort a file's lines into records and faults. A byte order mark, "\\r\\n" and empty lines do no harm."""
+def scan(data: bytes, stamp: tuple[int, ...] | None = None) -> Reading:
+    """
+    Sort a file's lines into records and faults. A byte order mark, "\\r\\n" and empty lines do no harm.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    stamp : tuple of int, optional
+        What the reading is remembered by.
+
+    Returns
+    -------
+    Reading
+    """
     lines, raws, faults = [], [], []
     number, fault = 0, None
     for number, text in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -371,7 +384,7 @@ def _scan(data: bytes, stamp: tuple[int, ...] | None) -> _Reading:
                 raws.append(raw)
             else:
                 faults.append((number, fault))
-    return _Reading(stamp, tuple(lines), frozenset(raws), tuple(faults), torn=fault is not None)
+    return Reading(stamp, tuple(lines), frozenset(raws), tuple(faults), torn=fault is not None)
 
 
 def _records(text: bytes) -> Iterator[tuple[bytes, Any, str | None]]:
@@ -396,11 +409,11 @@ def _parse(raw: bytes) -> tuple[Any, str | None]:
         if raw.startswith(_START[: len(raw)]):
             return None, "breaks off, as after a crash or a full disk"
         return None, "not JSON"
-    return line, _fault(line)
+    return line, fault_in(line)
 
 
 def _encode(line: dict[str, Any]) -> bytes:
-    fault = _fault(line)
+    fault = fault_in(line)
     if fault:
         raise ValueError(f"This prediction cannot be recorded: {fault}.")
     text = json.dumps(line, ensure_ascii=False)
@@ -408,8 +421,15 @@ def _encode(line: dict[str, Any]) -> bytes:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode("utf-8")
 
 
-def _fault(line: Any) -> str | None:
-    """What keeps `line` from being a record of this format, or None."""
+def fault_in(line: Any) -> str | None:
+    """
+    Say what keeps `line` from being a record of this format, or None.
+
+    Examples
+    --------
+    >>> fault_in(7), fault_in({"format": 1})[:25]
+    ('not a record', 'a record without question')
+    """
     if not isinstance(line, dict):
         return "not a record"
     if _is_count(line.get("format")) and line["format"] > FORMAT:
