@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import questions
-from ..predictions import answers, render
+from ..predictions import answers, render, typed
 from ..questions import NUMERIC, Question
 
 
@@ -63,20 +63,23 @@ def judge(asked: Asked) -> Verdict:
         return Verdict(None, said=plain(asked.answer), fault=OTHER_WORDING)
     if answer is None:
         return Verdict(None, said="I don’t know yet", fault=NO_ANSWER)
+    misfit = Verdict(None, said=plain(asked.answer), fault=MISFIT)
     if not suits(asked.question, asked.answer):
-        return Verdict(None, said=plain(asked.answer), fault=MISFIT)
+        return misfit
     question = question_on(asked.question, asked.variant)
     try:
+        if question.shape and np.shape(answer) != question.shape:
+            return misfit
         found = answers.diagnose(question, answer)
-    except ValueError:  # on these numbers, as where only whole ones are asked for
-        return Verdict(None, said=plain(asked.answer), fault=MISFIT)
+    except ValueError:  # lists of unequal lengths, or a broken number where a whole one is asked for
+        return misfit
     return Verdict(found.right, found.misconception, found.step, render.answer_text(question, answer))
 
 
 @lru_cache(maxsize=20_000)
 def suits(name: str, text: str) -> bool:
     """
-    Say whether an answer is one that its question can have, right or wrong.
+    Say whether an answer is one that its question can have, right or wrong, as far as can be said without running it.
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ def suits(name: str, text: str) -> bool:
 
     Examples
     --------
-    >>> suits("01-weights", '["0.9", "0.9"]'), suits("01-weights", '["0.9"]'), suits("01-weights", '["a", "b"]')
+    >>> suits("01-weights", '["0.9", "0.9"]'), suits("01-weights", '"0.9"'), suits("01-weights", '["a", "b"]')
     (True, False, False)
     """
     question, answer = questions.get(name), json.loads(text)
@@ -97,12 +100,14 @@ def suits(name: str, text: str) -> bool:
         return False
     if question.kind == "choice":
         return question.option(answer) is not None
+    if question.kind not in NUMERIC:
+        return True
     try:
-        if question.shape and np.shape(answer) != question.shape:
-            return False
-        return question.kind not in NUMERIC or bool(answers.flat_numbers(question, answer))
-    except ValueError:  # lists of unequal lengths, or no number
+        for number in np.ravel(np.array(answer, dtype=object)):
+            typed.read_number(number, unit=question.unit)
+    except (ValueError, TypeError):  # no number, or lists of unequal lengths
         return False
+    return True
 
 
 def _form(answer: Any) -> str:
@@ -120,9 +125,26 @@ def _form(answer: Any) -> str:
     return "text" if isinstance(answer, str) else "int"
 
 
-def judge_all(asked: Iterable[Asked]) -> list[tuple[Asked, Verdict]]:
+class Batch(NamedTuple):
+    """What a process found out about a batch."""
+
+    verdicts: list[tuple[Asked, Verdict]]
+    known: dict[
+        str, dict[str, Any]
+    ]  # question -> what it gives on the course's numbers; some take seconds to run
+
+
+def judge_all(asked: Iterable[Asked]) -> Batch:
     """Judge a batch, those on the same numbers one after the other."""
-    return [(one, judge(one)) for one in sorted(asked, key=lambda one: (one.question, one.variant))]
+    verdicts = [(one, judge(one)) for one in sorted(asked, key=lambda one: (one.question, one.variant))]
+    found = [questions.get(name) for name in {one.question for one, _ in verdicts if one.variant == "base"}]
+    return Batch(verdicts, {one.id: {"truth": one.truth, "wrong": one.wrong} for one in found})
+
+
+def remember(known: dict[str, dict[str, Any]]) -> None:
+    """Take over what another process has run."""
+    for name, values in known.items():
+        vars(questions.get(name)).update(values)  # where its cached properties keep them
 
 
 def plain(text: str) -> str:

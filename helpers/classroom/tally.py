@@ -14,7 +14,7 @@ from ..misconceptions import CATALOGUE, Misconception
 from ..predictions import own
 from ..questions import Question
 from .collect import Class
-from .judging import Asked, Verdict, judge_all
+from .judging import Asked, Verdict, judge_all, remember
 from .submissions import Answer, Student
 from .workers import spread
 
@@ -108,7 +108,11 @@ def _judged(asked: Iterable[Asked], workers: int | None, label: str) -> dict[Ask
     for one in sorted(asked):
         base = one.variant == "base"
         batches[(one.question,) if base else ("", one.variant)].append(one)
-    return dict(pair for batch in spread(judge_all, list(batches.values()), workers, label) for pair in batch)
+    verdicts = {}
+    for batch in spread(judge_all, list(batches.values()), workers, label, at_once=1):
+        remember(batch.known)
+        verdicts.update(batch.verdicts)
+    return verdicts
 
 
 # Questions.

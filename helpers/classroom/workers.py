@@ -12,11 +12,14 @@ import click
 
 MOST = 4  # more would wait for the disk
 WORTH = 80  # from so many things on, starting processes takes less time than it saves
-BATCH = 20
 
 
 def spread(
-    work: Callable[[Any], Any], things: Sequence[Any], workers: int | None = None, label: str = ""
+    work: Callable[[Any], Any],
+    things: Sequence[Any],
+    workers: int | None = None,
+    label: str = "",
+    at_once: int = 20,
 ) -> list[Any]:
     """
     Apply a function to each thing.
@@ -30,6 +33,8 @@ def spread(
         How many processes; 1 stays in this one. Default: by the number of things and of processors.
     label : str
         What the bar says. Without it, and where nobody looks at a terminal, there is none.
+    at_once : int
+        How many things a process takes at a time: few, where some take much longer than others.
 
     Returns
     -------
@@ -44,7 +49,7 @@ def spread(
         if workers == 1:
             return list(_counted(map(work, things), bar))
         with ProcessPoolExecutor(workers) as pool:
-            return list(_counted(pool.map(work, things, chunksize=BATCH), bar))
+            return list(_counted(pool.map(work, things, chunksize=at_once), bar))
 
 
 def _counted(results: Iterable[Any], bar: Any) -> Iterator[Any]:

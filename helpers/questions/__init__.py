@@ -119,7 +119,9 @@ class Question:
     def say(self, template: str, **more: Any) -> str:
         """Fill ``{placeholders}`` with the question's inputs, the whole ``run`` and the ``asked`` part of it."""
         names = {**self.inputs, **{f"then_{name}": value for name, value in self.then.items()}}
-        return template.format(**names, run=self.run(), asked=self.truth, **more) if template else ""
+        if "{run" in template:  # running can take seconds
+            names["run"] = self.run()
+        return template.format(**names, asked=self.truth, **more) if template else ""
 
     @property
     def text(self) -> str:
