@@ -103,16 +103,24 @@ def _asked(answer: Answer) -> Asked:
 
 
 def _judged(asked: Iterable[Asked], workers: int | None, label: str) -> dict[Asked, Verdict]:
-    """Verdicts by answer. What was asked on the same numbers is one batch: they are drawn once."""
+    """Verdicts by answer. A notebook on the course's numbers is one batch, and so is each set of other numbers.
+
+    What the questions of a batch are computed from is then made once, and in one process.
+    """
     batches: dict[tuple[str, ...], list[Asked]] = defaultdict(list)
     for one in sorted(asked):
         base = one.variant == "base"
-        batches[(one.question,) if base else ("", one.variant)].append(one)
+        batches[(questions.get(one.question).notebook,) if base else ("", one.variant)].append(one)
     verdicts = {}
-    for batch in spread(judge_all, list(batches.values()), workers, label, at_once=1):
+    for batch in spread(judge_all, _slowest_first(batches), workers, label, at_once=1):
         remember(batch.known)
         verdicts.update(batch.verdicts)
     return verdicts
+
+
+def _slowest_first(batches: dict[tuple[str, ...], list[Asked]]) -> list[list[Asked]]:
+    """Whole notebooks first, the later ones before the earlier: nobody is to wait for the longest at the end."""
+    return [batches[key] for key in sorted(batches, key=lambda key: (len(key) == 1, key), reverse=True)]
 
 
 # Questions.
