@@ -158,21 +158,28 @@ def read_notebook(data: bytes) -> _Found:
         found.problems.append(
             f"{len(data) / MB:.0f} MB, most of it output of cell {most + 1}{_called(cells[most])}: read all the same"
         )
-    lines, faults = [], Counter()
+    faults = Counter()
+    last = None
     for cell in cells:
         for output in _list(cell.get("outputs")):
-            committed = _dict(_dict(output).get("metadata")).get("predictions")
-            for line in _list(committed)[:LINES]:
-                if fault := record.fault_in(line):
-                    faults[fault] += 1
-                else:
-                    lines.append(line)
+            committed = _list(_dict(_dict(output).get("metadata")).get("predictions"))[:LINES]
+            if committed and committed != last:  # a card and the comparison below it carry the same
+                last = committed
+                _sort(committed, found.lines, faults)
             _see_checks(found, cell, output)
-    found.lines = lines
     found.problems += [f"a committed line: {shown(what)}{_more(n)}: skipped" for what, n in faults.items()]
-    if not lines:
+    if not found.lines:
         found.problems += _why_empty(cells)
     return found
+
+
+def _sort(committed: list, lines: list[dict], faults: Counter) -> None:
+    """Put records to the lines, and count what is wrong with the rest."""
+    for line in committed:
+        if fault := record.fault_in(line):
+            faults[fault] += 1
+        else:
+            lines.append(line)
 
 
 def cells_of(data: bytes) -> list[dict]:

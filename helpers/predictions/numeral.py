@@ -10,6 +10,7 @@ import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,13 @@ def read_number(typed: Any, *, integers: bool = False, unit: str | None = None) 
     """
     if unit not in (None, "bytes"):
         raise ValueError(f'unit: expected None or "bytes", got {unit!r}')
-    return _Reader(_as_text(typed), integers, unit).read()
+    return _read(_as_text(typed), integers, unit)
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str, integers: bool, unit: str | None) -> Typed:
+    """Read one text; an answer is held against the run and every wrong program, each time as it was typed."""
+    return _Reader(text, integers, unit).read()
 
 
 def plain(text: str) -> str:
