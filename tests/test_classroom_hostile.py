@@ -181,7 +181,7 @@ KINDS: dict[str, tuple[str, Callable[[dict], str | bytes], str | None]] = {
     "other cell ids": ("01.ipynb", without_ids, "taken for 01_one_row_by_hand by the questions it asks"),
     "copied cell": ("01.ipynb", copied_cell, "have the same id 'run-weights'"),
     "missing record": ("01.ipynb", without_lines, "the answers are not stored in it"),
-    "never run": ("01.ipynb", never_run, "typed in (01-weights) and were never run"),
+    "never run": ("01.ipynb", never_run, "1 prediction is typed in (01-weights), but never run"),
     "flood of output": ("01.ipynb", flooded, "(explore-overflow): read all the same"),
     "another kind of file": ("essay.docx", lambda _: "PK", "not a notebook (.docx)"),
     "lines of wrong types": (

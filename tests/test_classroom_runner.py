@@ -259,7 +259,7 @@ def test_the_command_checks_a_folder_and_names_what_it_cannot(tmp_path):
         ("torn", ""): "not checked",
         ("other", ""): "not checked",
     }
-    assert "not readable as a notebook" in ran.output and "no function of this course" in ran.output
+    assert "=1+1.ipynb: not readable" in ran.output and "no function of this course" in ran.output
     again = CliRunner().invoke(command, [str(tmp_path / "in"), "--to", str(tmp_path / "checked.csv")])
     assert again.exit_code == 1 and "is there already" in again.output
 

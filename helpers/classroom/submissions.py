@@ -361,7 +361,8 @@ def _why_empty(cells: list[dict]) -> list[str]:
     ]
     if typed:
         ids = ", ".join(typed[:3])
-        return [f"{len(typed)} predictions are typed in ({ids}) and were never run, or their outputs cleared"]
+        what = "prediction is" if len(typed) == 1 else "predictions are"
+        return [f"{len(typed)} {what} typed in ({ids}), but never run, or the outputs were cleared"]
     return []
 
 
