@@ -238,7 +238,9 @@ def maps(heads: Sequence[tuple[int, int]], *, seed: int = 1) -> Wall:
     tokens, _ = tiny_model.sequences(1, seed=seed)
     run = tiny_model.forward(tiny_model.load(), tokens[0])
     letters, allowed = list(tiny_model.text(tokens)), np.tri(tokens.size, dtype=bool)
-    axes = figures.panels(len(heads), columns=2, size=(5.4, 4.9))
+    axes = figures.panels(len(heads), columns=2, size=(5.9, 4.9))
+    # Room for the colour bars, which stand outside their axes.
+    axes[0].figure.get_layout_engine().set(wspace=0.2)
     for ax, (layer, head) in zip(axes, heads, strict=True):
         title = f"layer {layer}, head {head}"
         figures.plot_weights(run[f"layer{layer}.weights"][head], allowed, tokens=letters, title=title, ax=ax)

@@ -307,10 +307,10 @@ def tiled_counts(T, d_v, side):
 
 
 def alarms(plates):
-    """Which plates have rows that do not make 1, and which weight on a later key: (1, plates, 2)."""
+    """Which plates have rows that do not make 1, and which weight on a later key, as 1 or 0: (1, plates, 2)."""
     shown = gallery.pictures(plates)
     off = ~np.isclose(shown.sum(axis=-1), 1).all(axis=-1)
-    return np.stack([off, np.triu(shown, k=1).any(axis=(-2, -1))], axis=-1)[None]
+    return np.stack([off, np.triu(shown, k=1).any(axis=(-2, -1))], axis=-1)[None].astype(int)
 
 
 def own_shades(panels):

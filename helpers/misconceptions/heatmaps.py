@@ -20,14 +20,14 @@ from .plain import columns, pale, pictures, ranks
 def columns_summed(plates):
     shown = pictures(plates)
     off = ~np.isclose(shown.sum(axis=-2), 1).all(axis=-1)
-    return np.stack([off, np.triu(shown, k=1).any(axis=(-2, -1))], axis=-1)[None]
+    return np.stack([off, np.triu(shown, k=1).any(axis=(-2, -1))], axis=-1)[None].astype(int)
 
 
 @also("heat-swap", "alarms")
 def read_by_columns(plates):
     turned = pictures(plates).swapaxes(-2, -1)  # queries looked for in the columns
     off = ~np.isclose(turned.sum(axis=-1), 1).all(axis=-1)
-    return np.stack([off, np.triu(turned, k=1).any(axis=(-2, -1))], axis=-1)[None]
+    return np.stack([off, np.triu(turned, k=1).any(axis=(-2, -1))], axis=-1)[None].astype(int)
 
 
 @wrong(
@@ -39,7 +39,7 @@ def read_by_columns(plates):
 )
 def sums_see_all(plates):
     ahead = np.triu(pictures(plates), k=1).any(axis=(-2, -1))
-    return np.stack([np.ones(len(plates), dtype=bool), ahead], axis=-1)[None]
+    return np.stack([np.ones(len(plates)), ahead], axis=-1)[None].astype(int)
 
 
 @wrong(
@@ -52,7 +52,7 @@ def sums_see_all(plates):
 def transposed_sums(plates):
     shown = pictures(plates)
     off = [~np.isclose(shown.sum(axis=axis), 1).all(axis=-1) for axis in (-1, -2)]
-    return np.stack([off[0] & off[1], np.triu(shown, k=1).any(axis=(-2, -1))], axis=-1)[None]
+    return np.stack([off[0] & off[1], np.triu(shown, k=1).any(axis=(-2, -1))], axis=-1)[None].astype(int)
 
 
 @wrong(
