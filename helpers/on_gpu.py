@@ -23,7 +23,7 @@ def on_gpu(T: int = 8192, d: int = 64) -> str:
     Returns
     -------
     str
-        A Markdown table, or the sentence.
+        A list in Markdown, or the sentence.
     """
     torch = library("torch")
     if torch is None:
@@ -38,8 +38,7 @@ def on_gpu(T: int = 8192, d: int = 64) -> str:
         _row(torch, name, attend, (Q, K, V))
         for name, attend in {"stored scores": _stored(torch, T), "fused": _fused(torch)}.items()
     ]
-    head = f"On {torch.cuda.get_device_name()}, T = {T:,}:\n\n| | milliseconds | peak |\n|---|---|---|"
-    return "\n".join([head, *rows])
+    return "\n".join([f"On {torch.cuda.get_device_name()}, T = {T:,}:\n", *rows])
 
 
 def _stored(torch: Any, T: int) -> Callable[..., Any]:
@@ -67,4 +66,4 @@ def _row(torch: Any, name: str, attend: Callable[..., Any], given: tuple[Any, ..
     before = torch.cuda.memory_allocated()
     finished()
     peak = torch.cuda.max_memory_allocated() - before
-    return f"| {name} | {1000 * seconds(finished):.2f} | {readable(peak)} |"
+    return f"- {name}: {1000 * seconds(finished):.2f} milliseconds, peak {readable(peak)}"

@@ -1,4 +1,4 @@
-"""The comparison on a GPU: a sentence where there is none, and a table from whatever CUDA reports."""
+"""The comparison on a GPU: a sentence where there is none, and a list from whatever CUDA reports."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def gpu(monkeypatch):
     return calls
 
 
-def test_a_table_of_both(gpu):
+def test_a_line_for_each(gpu):
     said = on_gpu.on_gpu(T=48, d=7)
-    assert said.startswith("On a GPU, T = 48:\n\n| | milliseconds | peak |")
-    assert [line.split(" | ")[0] for line in said.splitlines()[-2:]] == ["| stored scores", "| fused"]
-    assert said.count("| 5 KiB |") == 2
+    assert said.startswith("On a GPU, T = 48:\n\n- ")
+    assert [line.split(":")[0] for line in said.splitlines()[2:]] == ["- stored scores", "- fused"]
+    assert said.count(" milliseconds, peak 5 KiB") == 2
     assert gpu.count("reset") == 2 and gpu.index("wait") < gpu.index("reset")
 
 
