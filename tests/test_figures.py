@@ -429,6 +429,27 @@ def test_lines_are_named_in_the_picture_and_do_not_collide():
         figures.plot_lines([0, 1], {}, xlabel="x", ylabel="y")
 
 
+@pytest.mark.parametrize(
+    ("x", "written"),
+    [
+        ([512, 1024, 2048, 4096, 8192], ["512", "1,024", "2,048", "4,096", "8,192"]),
+        ([4096, 512], ["4,096", "512"]),
+        ([1, 2, 3, 4, 5, 6, 7, 100], None),  # the last ones would collide
+        ([0.5, 2.5], None),
+        ([7], None),
+    ],
+)
+def test_few_whole_numbers_are_written_below_a_logarithmic_axis(x, written):
+    ax = figures.plot_lines(x, {"peak": [3, *x[1:]]}, xlabel="T", ylabel="bytes", logx=True, logy=True)
+    ax.figure.canvas.draw()
+    drawn = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert (drawn == written) == (written is not None)
+    if written:
+        extents = sorted((tick.get_window_extent() for tick in ax.get_xticklabels()), key=lambda box: box.x0)
+        assert all(one.x1 < other.x0 for one, other in pairwise(extents))
+        assert not ax.get_xticks(minor=True).size
+
+
 # Colours
 
 

@@ -163,11 +163,22 @@ def plot_lines(
         low, high = axis.get_view_interval()
         if axis.get_scale() == "log" and low >= 1e-4 and high <= 1e5:
             axis.set_major_formatter("{x:g}")  # 0.1, 1, 10 rather than powers of ten
+    if logx and _few_whole(at):
+        ax.set_xticks(at, [f"{x:,.0f}" for x in at])  # powers of two lie between those of ten
+        ax.set_xticks([], minor=True)
     _open_frame(ax)
     _name_lines(ax, at, lines)
     put_title(ax, title)
     remember(ax, words.lines_text(at, lines, xlabel, ylabel))
     return ax
+
+
+def _few_whole(at: np.ndarray) -> bool:
+    """Whether x are whole numbers, few and far enough apart on a logarithmic axis to be written below it."""
+    if at.size < 2 or (at != at.round()).any():
+        return False
+    gaps = np.diff(np.log(np.sort(at)))
+    return bool(gaps.min() > 0.1 * gaps.sum())
 
 
 def _name_lines(ax: Axes, at: np.ndarray, lines: Mapping[str, np.ndarray]) -> None:
