@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 import weakref
+from itertools import pairwise
 from xml.dom import minidom
 
 import numpy as np
