@@ -115,8 +115,10 @@ def tiled_bytes(T: int, heads: int, layers: int, dtype: str) -> int:
 
 def _says(memory: float, T: int, heads: int, layers: int, dtype: str) -> str:
     dense, tiled = (size(T, heads, layers, dtype) for size in (dense_bytes, tiled_bytes))
-    fits = f"{dense / memory:.2g} times the memory" if dense > memory else "that fits the memory"
+    times = f"{dense / memory:,.0f}" if dense > 10 * memory else f"{dense / memory:.2g}"
+    fits = f"{times} times the memory" if dense > memory else "that fits the memory"
     return (
         f"At T = {T:,}, the scores of {count(layers, 'layer')} with {count(heads, 'head')} in {dtype} take "
-        f"{in_bytes(dense)}; {fits}. Tiles of {TILE} by {TILE} need {in_bytes(tiled)}."
+        f"{in_bytes(dense)}; {fits}. One tile of {TILE} by {TILE}, and a maximum and a sum for each query, "
+        f"take {in_bytes(tiled)}."
     )

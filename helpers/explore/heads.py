@@ -42,7 +42,7 @@ def heads(scores: ArrayLike, *, query: int = -1, tokens: Sequence[str] | None = 
     Examples
     --------
     >>> heads([[[9, 0], [9, 0]], [[0, 9], [0, 9]]]).frame().says
-    'In row 1 the heads give at most 1.00 and 1.00 to a key, their average at most 0.50.'
+    'In row 1 the heads give at most 1.000 and 1.000 to a key, their average at most 0.500.'
     """
     (scores,) = validate.floats(scores=scores)
     if scores.ndim != 3 or not 2 <= len(scores) <= MOST or scores.shape[1] != scores.shape[2]:
@@ -56,7 +56,7 @@ def heads(scores: ArrayLike, *, query: int = -1, tokens: Sequence[str] | None = 
         f"and their average gives no key more than {EVEN}."
     )
     controls = {
-        "sharper": Number("sharpness", 1.0, 0.1, 20.0, step=0.05, log=True),
+        "sharper": Number("sharpness (multiplies all scores)", 1.0, 0.1, 20.0, step=0.05, log=True),
         **{f"head_{h}": Switch(f"head {h}", True) for h in range(len(scores))},
     }
 
@@ -73,9 +73,9 @@ def heads(scores: ArrayLike, *, query: int = -1, tokens: Sequence[str] | None = 
         # What no chosen head may read is blocked in their average too.
         shown["average"] = figures.weights(average, ~blocked[kept].all(axis=0), tokens=tokens)
         most, together = weights[:, query].max(axis=-1), float(average[query].max())
-        each = listed([number(value) for value in most], most=MOST)
-        subject = "the heads give" if len(kept) > 1 else "the head gives"
-        says = f"In row {query} {subject} at most {each} to a key, their average at most {number(together)}."
+        each = listed([number(value, 3) for value in most], most=MOST)
+        subject, whose = ("the heads give", "their") if len(kept) > 1 else ("the head gives", "its")
+        says = f"In row {query} {subject} at most {each} to a key, {whose} average at most {number(together, 3)}."
         return Frame(shown, says, bool((most > SURE).all()) and together <= EVEN)
 
     return LiveFigure("Heads and their average", goal, controls, draw)

@@ -109,15 +109,17 @@ class LiveFigure:
             says = _failure(error)
             return {"text/html": str(tag("p", says)), "text/plain": says}
         about = f"{self.name}. {frame.says}"
-        how = "With a kernel and widgets, controls stand here." if self.controls else ""
-        drawn = [join([tag("p", name), Markup(own.html)]) for name, own in frame.pictures.items()]
+        drawn = [
+            join([tag("p", name), Markup(own.svg), fold(Markup(own.table), name)])
+            for name, own in frame.pictures.items()
+        ]
         parts = [
             tag("style", STYLE),
             tag("p", tag("strong", self.name), style="margin:4px 0"),
-            tag("p", self.goal, style="margin:4px 0"),
+            tag("p", join([tag("strong", "Goal: "), self.goal]), style="margin:4px 0"),
             *drawn,
             tag("p", frame.says, style="margin:4px 0"),
-            tag("p", how, style="margin:4px 0;font-size:13px;opacity:.85"),
+            tag("p", "Run this cell for the controls.", style="margin:4px 0;font-size:13px;opacity:.85"),
         ]
         return {"text/html": str(tag("div", *parts, class_="abh-still")), "text/plain": about}
 
@@ -140,9 +142,10 @@ class LiveFigure:
         figure = widgets.HBox([*large, self._picture], layout=wrap)
         look = widgets.HTML(tag("style", STYLE), layout={"display": "none"})
         self._picture.add_class("abh-picture")
+        self._readout.add_class("abh-readout")
         self.box = widgets.VBox([look, self._goal, panel, figure, self._readout, self._numbers])
         self.box.add_class("abh-live")
-        self._goal.value = self._goal_html()
+        self._goal.value = self._goal_html(now=False)
         self.redraw()
         self._later = cell.Coalesced(self.redraw)
         self._numbers.observe(lambda change: self._later(), "value")
@@ -165,9 +168,8 @@ class LiveFigure:
             self._picture.value, self._readout.value = says, ""
             return
         self._picture.value = tag("div", *pictures, class_="abh-pictures")
-        if frame.reached and not self.reached:
-            self.reached = True
-            self._goal.value = self._goal_html()
+        self.reached = self.reached or frame.reached
+        self._goal.value = self._goal_html(frame.reached)
         says = f"{frame.says} Goal reached." if frame.reached else frame.says
         self._readout.value = Markup(
             '<p role="status" aria-live="polite" style="margin:4px 0">{}</p>'
@@ -180,8 +182,10 @@ class LiveFigure:
             return tag("div", *heading, Markup(picture.table))
         return tag("div", *heading, Markup(picture.svg), *table)
 
-    def _goal_html(self) -> Markup:
-        mark = tag("strong", "Goal reached: " if self.reached else "Goal: ")
+    def _goal_html(self, now: bool) -> Markup:
+        mark = tag(
+            "strong", "Goal reached: " if now else "Goal, reached once: " if self.reached else "Goal: "
+        )
         return tag("p", join([mark, self.goal]), class_="abh-goal")
 
 

@@ -48,8 +48,8 @@ def masks(scores: ArrayLike = _SCORES, *, tokens: Sequence[str] | None = None) -
     offered = _patterns(n)
     wanted = patterns.causal(n) & (patterns.window(n, 2) | _only(n, 0))
     goal = (
-        "Each query reads key 0, itself and the token before it, and nothing else. "
-        "Which pattern is nearest? Click the cells that are missing."
+        "Let each query read key 0, its own key and the key before that, and nothing else. "
+        "Which pattern needs the fewest clicks?"
     )
     choice = Choice("pattern", {**{name: name for name in offered}, BY_HAND: BY_HAND})
     names = list(tokens) if tokens is not None else [str(i) for i in range(n)]

@@ -75,7 +75,10 @@ def row(
     reaches = [_reach(start[: n + 1], 5.0)] * (n + 1) + [_reach(start[n + 1 :], 1.0)] * n
     key = given.position("key", key, n)
     goals = {
-        "equal": ("value 0", f"until the two numbers of the output differ by less than {WITHIN}."),
+        "equal": (
+            "value 0",
+            f"until the two numbers of the output differ by less than {WITHIN}. Do the weights move?",
+        ),
         "query": ("query", f"until it gives key {key} more than {share:g} of its weight."),
     }
     validate.choice("goal", goal, tuple(goals))

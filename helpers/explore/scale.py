@@ -54,7 +54,7 @@ def scale(*, above: float = 0.9) -> LiveFigure:
         )
     goal = (
         f"Without a division, find the smallest d_k at which the largest of {KEYS} weights is above {above:g} "
-        "on average. Keep it, and choose √d_k: which of the pictures change?"
+        "on average. Then choose √d_k and move d_k again: which pictures stay as they are?"
     )
     controls = {
         "d_k": Power("d_k", 1, 1, LARGEST),
@@ -67,7 +67,9 @@ def scale(*, above: float = 0.9) -> LiveFigure:
         slope = float((largest * (1 - largest)).mean())
         mean = float(largest.mean())
         pictures = {
-            f"{scores.size:,} scores": figures.histogram(scores, name="score", limits=(-ENDS, ENDS)),
+            f"{scores.size:,} scores, {QUERIES} queries by {KEYS} keys": figures.histogram(
+                scores, name="score", limits=(-ENDS, ENDS)
+            ),
             f"largest of {KEYS} weights, on a scale to 1": figures.bars(
                 ["mean"], {"weight": [mean]}, limits=(0, 1), digits=2
             ),

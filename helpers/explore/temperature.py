@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from .. import figures, patterns
 from ..attention import softmax
-from ..figures.words import number
+from ..figures.words import listed, number
 from . import given
 from .controls import Choice, Number
 from .live import Frame, LiveFigure
@@ -43,8 +43,8 @@ def temperature(
 
     Examples
     --------
-    >>> temperature([[1, 0], [0, 2]], share=0.6).frame().says[:57]
-    'At temperature 1, the best key of query 1 gets 0.88 of it'
+    >>> temperature([[1, 0], [0, 2]], share=0.6).frame().says[:69]
+    'At temperature 1 under the causal pattern, query 1 gives 0.88 to key 1'
     """
     scores = given.square("scores", scores)
     n = len(scores)
@@ -57,12 +57,12 @@ def temperature(
             f"which a temperature near 0 gives; got {share}"
         )
     goal = (
-        f"Under the causal mask, find the temperature at which query {query} gives {share:g} to its best key. "
+        f"Under the causal mask, find a temperature at which query {query} gives {share:.2f} to its best key. "
         "Keep it, and choose full: what changes in that row?"
     )
     allowed = {"causal": patterns.causal(n), "full": patterns.full(n)}
     controls = {
-        "t": Number("temperature", 1.0, 0.05, 50.0, step=0.02, log=True),
+        "t": Number("temperature", 1.0, 0.05, 50.0, step=0.05, log=True),
         "pattern": Choice("pattern", list(allowed)),
     }
 
@@ -75,16 +75,22 @@ def temperature(
             [f"query {i}" for i in range(n)], {"entropy": spread}, limits=(0, max(1.0, np.log2(n))), digits=2
         )
         says = (
-            f"At temperature {t:.3g}, the best key of query {query} gets {number(best)} of its weight "
-            f"under the {pattern} pattern; its entropy is {spread[query]:.2f} of {np.log2(may[query].sum()):.2f} bits."
+            f"At temperature {t:.3g} under the {pattern} pattern, query {query} gives {number(best)} to "
+            f"{_best(weights[query])}; its entropy is {spread[query]:.2f} of {np.log2(may[query].sum()):.2f} bits."
         )
         pictures = {
             "weights": figures.weights(weights, may, tokens=tokens),
-            "entropy of each row, in bits": bars,
+            "entropy in bits, 0 if one key gets all": bars,
         }
         return Frame(pictures, says, pattern == "causal" and abs(best - share) < NEAR)
 
     return LiveFigure("Temperature under a mask", goal, controls, draw)
+
+
+def _best(row: np.ndarray) -> str:
+    """The best key of a row, or all of them: ``key 0``, ``each of keys 0 and 3``."""
+    best = [str(j) for j in np.flatnonzero(np.isclose(row, row.max(), rtol=1e-12, atol=0))]
+    return f"key {best[0]}" if len(best) == 1 else f"each of keys {listed(best, most=8)}"
 
 
 def entropy(weights: np.ndarray) -> np.ndarray:

@@ -37,7 +37,9 @@ class _Steps(Number):
         # ipywidgets has a player of its own, but its buttons have no names.
         self._play = widgets.ToggleButton(description="play", layout={"width": "auto"})
         self._play.observe(lambda change: self._start() if change["new"] else None, "value")
-        return widgets.HBox([line, self._play], layout={"flex_flow": "row wrap", "align_items": "center"})
+        return widgets.HBox(
+            [line, self._play], layout={"flex_flow": "row wrap", "align_items": "center", "max_width": "100%"}
+        )
 
     def _start(self) -> None:
         if self.value == self.high:
@@ -88,8 +90,8 @@ def tiles(Q: ArrayLike = _Q, K: ArrayLike = _K, V: ArrayLike = _V) -> LiveFigure
 
     Examples
     --------
-    >>> tiles().frame().says[:72]
-    'Tile 1 of 4: queries 0 to 3 with keys 0 to 3. 16 scores are held, of 64.'
+    >>> tiles().frame().says[:71]
+    'Tile 1 of 4: queries 0 to 3 with keys 0 to 3. 16 of 64 scores are held.'
     """
     Q, K, V = validate.floats(Q=Q, K=K, V=V)
     if Q.ndim != 2 or not 2 <= len(Q) <= LARGEST or len(K) != len(Q):
@@ -108,8 +110,8 @@ def tiles(Q: ArrayLike = _Q, K: ArrayLike = _K, V: ArrayLike = _V) -> LiveFigure
         if rows * keys <= HELD
     )
     goal = (
-        f"Under the causal mask, with a tile of at most {HELD} scores, compute as few tiles as you can. "
-        "Then go to the last tile: how far is the output from that of attention?"
+        f"Switch the causal mask on. Choose a tile of at most {HELD} cells, so that as few tiles as possible are "
+        "computed, and go to the last one. How far is the output from that of attention?"
     )
     half = max(1, T // 2)
     at = _Steps(len(steps(half, half, False)))
@@ -135,7 +137,7 @@ def tiles(Q: ArrayLike = _Q, K: ArrayLike = _K, V: ArrayLike = _V) -> LiveFigure
             "output so far": figures.matrix(done[-1].out, axes=("query i (reads)", "feature")),
         }
         few = rows * keys <= HELD and causal and _computed(steps(rows, keys, causal)) == least
-        says = _says(done, all_steps, T, exact[causal])
+        says = _says(done, all_steps, blocked, exact[causal])
         return Frame(pictures, says, few and at == all_steps)
 
     return LiveFigure("Attention in tiles", goal, controls, draw)
@@ -153,22 +155,23 @@ def _cells(done: list[Step], scores: np.ndarray, blocked: np.ndarray) -> figures
         f"{number(largest)}, {number(total)}" if total else "—"
         for largest, total in zip(now.running_max, now.running_sum, strict=True)
     ]
-    return figures.tile(scores, blocked, gone, now.queries, now.keys, side=("max, sum", side))
+    return figures.tile(scores, blocked, gone, now.queries, now.keys, side=("max, sum of exp", side))
 
 
-def _says(done: list[Step], all_steps: int, T: int, exact: np.ndarray) -> str:
+def _says(done: list[Step], all_steps: int, blocked: np.ndarray, exact: np.ndarray) -> str:
     now = done[-1]
-    held = len(now.queries) * len(now.keys)
+    cells = len(now.queries) * len(now.keys)
+    held = cells - int(blocked[now.queries.start : now.queries.stop, now.keys.start : now.keys.stop].sum())
     where = f"Tile {len(done)} of {all_steps}: {_range('query', now.queries)} with {_range('key', now.keys)}."
     what = (
         "No cell of it is allowed, so it is skipped."
         if now.skipped
-        else f"{held} scores are held, of {T * T}."
+        else f"{held} of {blocked.size} scores {'is' if held == 1 else 'are'} held."
     )
     said = [where, what, f"{count(_computed(done), 'tile')} computed so far."]
     if len(done) == all_steps:
         off = float(np.abs(now.out - exact).max())
-        said.append(f"The output differs from that of attention by at most {off:.1g}.")
+        said.append(f"The output differs from that of attention by at most {off:.1g}, which is rounding.")
     return " ".join(said)
 
 
