@@ -34,6 +34,7 @@ __all__ = ["Step", "add_tile", "start", "sweep", "tiled_attention"]
 
 TILE_BYTES = 2**19  # one tile of scores: half a MiB stays in a core's own cache
 MOST_QUERIES, FEWEST_QUERIES = 512, 64
+DIAGONAL_KEYS = 128
 CELLS_WORTH_A_THREAD = 2**17
 BOUND = 20.0  # scores between -20 and 20 need no maximum: see `add_tile`
 
@@ -153,27 +154,27 @@ def tiled_attention(
            [18.807971]])
     """
     problem = _read(Q, K, V, causal, align, allowed, tile, empty_rows)
-    running_max, running_sum, out = state = start(problem.out_shape, problem.Q.dtype)
-    if problem.bounded:
-        running_max[...] = 0
+    out = np.empty(problem.out_shape, problem.Q.dtype)
+    lse = np.empty(problem.out_shape[:-1], problem.Q.dtype)
 
     def work(jobs: Iterator[Job]) -> None:
         """Finish one tile of queries after the other."""
         buffer = problem.new_buffer()
-        for batch, rows in jobs:
-            q = problem.scaled_queries(batch, rows)
-            for keys in problem.key_tiles():
-                _visit(problem, batch, rows, keys, q, state, buffer)
-            out[batch][rows] /= _divisor(running_sum[batch][rows])
+        with np.errstate(all="ignore"):  # exp(-1000) is 0, and should be; log(0) of an empty row is -inf
+            for batch, rows in jobs:
+                q = problem.scaled_queries(batch, rows)
+                running_max, running_sum, weighted = state = problem.start(len(q))
+                for keys in problem.key_tiles(rows):
+                    _visit(problem, batch, rows, keys, q, state, buffer)
+                np.divide(weighted, _divisor(running_sum), out=out[batch][rows])
+                lse[batch][rows] = (running_max + np.log(running_sum))[:, 0]
 
-    _share_out(work, problem.jobs(), problem.n_threads())
+    jobs = problem.jobs()
+    _share_out(work, jobs, problem.n_threads(len(jobs)))
     if empty_rows == "raise":
-        _refuse_empty(running_sum[..., 0] > 0)
+        _refuse_empty(lse > -np.inf)
     out = problem.unscaled(out)
-    if not return_lse:
-        return out
-    with np.errstate(divide="ignore"):  # the sum of an empty row is 0, its logarithm -inf
-        return out, (running_max + np.log(running_sum))[..., 0]
+    return (out, lse) if return_lse else out
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,12 +248,14 @@ def sweep(
 
 
 def _steps(problem: _Problem) -> Iterator[Step]:
-    running_max, running_sum, out = state = start(problem.out_shape, problem.Q.dtype)
+    running_max, running_sum, out = start(problem.out_shape, problem.Q.dtype)
     buffer = problem.new_buffer()
-    for rows in _cut(problem.n_q, problem.tile[0]):
+    for rows in _cut(0, problem.n_q, problem.tile[0]):
         q = problem.scaled_queries((), rows)
-        for keys in problem.key_tiles():
-            visited = _visit(problem, (), rows, keys, q, state, buffer)
+        state = running_max[rows], running_sum[rows], out[rows]
+        for keys in _cut(0, problem.n_k, problem.tile[1]):
+            with np.errstate(all="ignore"):
+                visited = _visit(problem, (), rows, keys, q, state, buffer)
             yield Step(
                 range(rows.start, rows.stop),
                 range(keys.start, keys.stop),
@@ -263,7 +266,6 @@ def _steps(problem: _Problem) -> Iterator[Step]:
             )
 
 
-@np.errstate(all="ignore")  # exp(-1000) is 0, and should be
 def _visit(
     problem: _Problem,
     batch: tuple[int, ...],
@@ -274,7 +276,7 @@ def _visit(
     buffer: Floats,
 ) -> bool:
     """Compute the scores of one tile and add them to the state; False where no cell of it is allowed."""
-    first = rows.start
+    tile_start = rows.start
     rows, keys = problem.within_diagonal(rows, keys)
     n_q, n_k = rows.stop - rows.start, keys.stop - keys.start
     if n_q <= 0:
@@ -282,9 +284,10 @@ def _visit(
     blocked = None if problem.allowed is None else problem.blocked(batch, rows, keys)
     if blocked is not None and blocked.all():
         return False
+    cut = rows.start - tile_start
     # Column by column in memory: maximum and subtraction then run along many queries at once, twice as fast.
     scores = buffer[: n_q * n_k].reshape(n_k, n_q).T
-    np.matmul(q[rows.start - first :], problem.K[batch][keys].T, out=scores)  # (n_q, d_k) @ (d_k, n_k)
+    np.matmul(q[cut:], problem.K[batch][keys].T, out=scores)  # (n_q, d_k) @ (d_k, n_k)
     if problem.may_overflow:
         _refuse_overflow(batch, rows, keys, scores, problem.blocked(batch, rows, keys))
     if blocked is not None:
@@ -295,7 +298,7 @@ def _visit(
         if n > 1:
             corner = scores[:n, past:]
             np.fmin(corner, _ceiling(min(problem.tile), scores.dtype)[:n, :n], out=corner)
-    add_tile(scores, problem.V[batch][keys], *(each[batch][rows] for each in state), bounded=problem.bounded)
+    add_tile(scores, problem.V[batch][keys], *(each[cut:] for each in state), bounded=problem.bounded)
     return True
 
 
@@ -342,16 +345,27 @@ class _Problem:
 
     def jobs(self) -> list[Job]:
         """Tell apart what can be worked on at once; under a diagonal the longest first, so that none is late."""
-        tiles = _cut(self.n_q, self.tile[0])[::-1]
+        tiles = _cut(0, self.n_q, self.tile[0])[::-1]
         return [(batch, rows) for rows in tiles for batch in np.ndindex(self.leading)]
 
-    def n_threads(self) -> int:
+    def n_threads(self, n_jobs: int) -> int:
         """As many as there are cores and jobs, as long as each has enough to do to be worth its start."""
         worth = math.prod(self.Q.shape[:-1]) * self.n_k // CELLS_WORTH_A_THREAD
-        return max(1, min(_cores(), len(self.jobs()), worth))
+        return max(1, min(_cores(), n_jobs, worth))
 
-    def key_tiles(self) -> list[slice]:
-        return _cut(self.n_k, self.tile[1])
+    def start(self, n_q: int) -> tuple[Floats, Floats, Floats]:
+        """Give the state of n_q queries before the first tile."""
+        state = start((n_q, self.V.shape[-1]), self.Q.dtype)
+        if self.bounded:
+            state[0][...] = 0
+        return state
+
+    def key_tiles(self, rows: slice) -> list[slice]:
+        """Cut the keys that these queries may read: finer along the diagonal, where half of a tile is in vain."""
+        if self.diagonal is None:
+            return _cut(0, self.n_k, self.tile[1])
+        past, stop = (max(0, min(self.n_k, i + self.diagonal)) for i in (rows.start, rows.stop))
+        return _cut(0, past, self.tile[1]) + _cut(past, stop, min(self.tile[1], DIAGONAL_KEYS))
 
     def new_buffer(self) -> Floats:
         """Make room for the scores of one tile."""
@@ -380,7 +394,7 @@ class _Problem:
         """Find the queries that may read some key, (..., n_q), and the keys that some query may read, (..., n_k)."""
         reading, read = np.zeros(self.Q.shape[:-1], bool), np.zeros(self.K.shape[:-1], bool)
         for batch, tile in self.jobs():
-            for key_tile in self.key_tiles():
+            for key_tile in self.key_tiles(tile):
                 rows, keys = self.within_diagonal(tile, key_tile)
                 if rows.start < rows.stop:
                     blocked = self.blocked(batch, rows, keys)
@@ -494,9 +508,9 @@ def _tile(tile: Any, shape: tuple[int, ...], itemsize: int) -> tuple[int, int]:
     return min(rows, n_q), min(TILE_BYTES // (rows * itemsize), n_k)
 
 
-def _cut(n: int, size: int) -> list[slice]:
-    """Cut n positions into tiles of `size`; the last may be smaller."""
-    return [slice(i, min(i + size, n)) for i in range(0, n, size)]
+def _cut(begin: int, stop: int, size: int) -> list[slice]:
+    """Cut positions into tiles of `size`; the last may be smaller."""
+    return [slice(i, min(i + size, stop)) for i in range(begin, stop, size)]
 
 
 def _refuse_empty(reading: NDArray[np.bool_]) -> None:
@@ -539,14 +553,27 @@ def _share_out(work: Callable[[Iterator[Job]], None], jobs: list[Job], n_threads
     if n_threads == 1:
         work(taken())
         return
-    with _blas_in_one_thread(), ThreadPoolExecutor(n_threads - 1) as pool:
-        others = [pool.submit(work, taken()) for _ in range(n_threads - 1)]
+    with _blas_in_one_thread():
+        others = [_pool().submit(work, taken()) for _ in range(n_threads - 1)]
         try:
             work(taken())
         finally:
             waiting.clear()  # after an error or an interrupt the others stop soon
+            for other in others:
+                other.cancel()  # one that has not begun has nothing left to do
         for other in others:
-            other.result()
+            if not other.cancelled():
+                other.result()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads that wait between calls: to start them anew takes as long as attention over 300 positions."""
+    return ThreadPoolExecutor(max(1, _cores() - 1), "tiled_attention")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has the pool, but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 _calls_lock = threading.Lock()

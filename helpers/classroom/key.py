@@ -24,6 +24,7 @@ from nbformat import NotebookNode
 from ..predictions.own import GIVEN
 
 CELL_SECONDS = 120
+WIDGET = "application/vnd.jupyter.widget-view+json"
 # The page of nbconvert without its scripts: they come from public servers, and nothing here needs them.
 PAGE = """\
 {%- extends 'lab/index.html.j2' -%}
@@ -234,6 +235,7 @@ def _execute(notebook: NotebookNode) -> NotebookNode:
             if output.get("name") == "stderr":
                 raise ValueError(f"{cell.id}: prints a warning: {output.text}")
             output.get("metadata", {}).pop("predictions", None)  # the committed lines, which hold times
+            output.get("data", {}).pop(WIDGET, None)  # its model is drawn at random, and gone with the kernel
     return notebook
 
 

@@ -43,7 +43,7 @@ def temperature(
 
     Examples
     --------
-    >>> temperature([[1, 0], [0, 2]], share=0.6).frame().says[:69]
+    >>> temperature([[1, 0], [0, 2]], share=0.6).frame().says[:70]
     'At temperature 1 under the causal pattern, query 1 gives 0.88 to key 1'
     """
     scores = given.square("scores", scores)
