@@ -8,10 +8,17 @@ import pytest
 from helpers import figures, gallery, influence, tasks
 from helpers.figures import describe
 from helpers.figures.canvas import table_of
-from helpers.tiny_model import cut_each, forward, load, sequences
+from helpers.tiny_model import cut_each, forward, load, sequences, telling_edges
 
 EARLIER = np.tri(4, dtype=bool)
 N = 200  # as in the notebook
+
+
+def test_the_edges_that_are_told_are_those_that_the_search_finds():
+    found, told = telling_edges(load(), sequences(500, seed=1)[0][:100]), influence.edges()
+    assert found.dtype == told.dtype
+    for name in found.dtype.names:
+        np.testing.assert_allclose(told[name], found[name], rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 def rows_make_one(weights):

@@ -39,6 +39,7 @@ WHOLE = {
     "attention_row": {"attention_row", *WHOLE_ATTENTION},
     "attention": WHOLE_ATTENTION,
     "causal_attention": WHOLE_ATTENTION,
+    "tiled_attention": WHOLE_ATTENTION,
 }
 
 
