@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,8 +49,14 @@ def spread(
     ) as bar:
         if workers == 1:
             return list(_counted(map(work, things), bar))
-        with ProcessPoolExecutor(workers) as pool:
+        with ProcessPoolExecutor(workers, _context()) as pool:
             return list(_counted(pool.map(work, things, chunksize=at_once), bar))
+
+
+def _context() -> Any:
+    """How processes start: never as a copy of this one, whose threads (PyTorch's, JAX's) a copy would not have."""
+    ways = multiprocessing.get_all_start_methods()
+    return multiprocessing.get_context("forkserver" if "forkserver" in ways else "spawn")
 
 
 def _counted(results: Iterable[Any], bar: Any) -> Iterator[Any]:
