@@ -228,6 +228,7 @@ def get(question_id: str) -> Question:
     return questions[question_id]
 
 
+@cache
 def titles() -> dict[str, str]:
     """Notebook file name (without ending) -> its title, in order."""
     files = sorted(Path(__file__).parent.glob("*.toml"))
