@@ -193,7 +193,7 @@ def one_attention_over_all(queries, keys, values):
     "multi_head_attention",
     "The joined heads are the result.",
     verdict="the output projection W_O is missing",
-    why="Side by side the heads do not mix. W_O lets each output feature draw on all of them.",
+    why="What the heads have read is projected by W_O: it mixes them, and can lengthen or shorten what is written.",
 )
 def projection_missing(X, W_Q, W_K, W_V, n_heads, allowed):
     Q, K, V = (split(X @ W, n_heads) for W in (W_Q, W_K, W_V))
