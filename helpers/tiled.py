@@ -13,11 +13,12 @@ import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -33,8 +34,7 @@ Job = tuple[tuple[int, ...], slice]  # which batch item, which of its queries
 __all__ = ["Step", "add_tile", "start", "sweep", "tiled_attention"]
 
 TILE_BYTES = 2**19  # one tile of scores: half a MiB stays in a core's own cache
-MOST_QUERIES, FEWEST_QUERIES = 512, 64
-DIAGONAL_KEYS = 128
+MOST_QUERIES, FEWEST_QUERIES = 256, 64
 CELLS_WORTH_A_THREAD = 2**17
 BOUND = 20.0  # scores between -20 and 20 need no maximum: see `add_tile`
 
@@ -154,27 +154,28 @@ def tiled_attention(
            [18.807971]])
     """
     problem = _read(Q, K, V, causal, align, allowed, tile, empty_rows)
-    out = np.empty(problem.out_shape, problem.Q.dtype)
-    lse = np.empty(problem.out_shape[:-1], problem.Q.dtype)
+    running_max, running_sum, out = results = problem.new_results()
 
     def work(jobs: Iterator[Job]) -> None:
         """Finish one tile of queries after the other."""
         buffer = problem.new_buffer()
-        with np.errstate(all="ignore"):  # exp(-1000) is 0, and should be; log(0) of an empty row is -inf
+        with np.errstate(all="ignore"):  # exp(-1000) is 0, and should be
             for batch, rows in jobs:
                 q = problem.scaled_queries(batch, rows)
-                running_max, running_sum, weighted = state = problem.start(len(q))
+                state = problem.begin(part_of[batch][rows] for part_of in results)
                 for keys in problem.key_tiles(rows):
                     _visit(problem, batch, rows, keys, q, state, buffer)
-                np.divide(weighted, _divisor(running_sum), out=out[batch][rows])
-                lse[batch][rows] = (running_max + np.log(running_sum))[:, 0]
+                state[2][...] /= _divisor(state[1])
 
     jobs = problem.jobs()
     _share_out(work, jobs, problem.n_threads(len(jobs)))
     if empty_rows == "raise":
-        _refuse_empty(lse > -np.inf)
+        _refuse_empty(running_sum[..., 0] > 0)
     out = problem.unscaled(out)
-    return (out, lse) if return_lse else out
+    if not return_lse:
+        return out
+    with np.errstate(divide="ignore"):  # log(0) of an empty row is -inf
+        return out, (running_max + np.log(running_sum))[..., 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +273,7 @@ def _visit(
     rows: slice,
     keys: slice,
     q: Floats,
-    state: tuple[Floats, Floats, Floats],
+    state: Sequence[Floats],
     buffer: Floats,
 ) -> bool:
     """Compute the scores of one tile and add them to the state; False where no cell of it is allowed."""
@@ -309,8 +310,8 @@ def _ceiling(n: int, dtype: np.dtype) -> Floats:
 
 
 def _divisor(running_sum: Floats) -> Floats:
-    """The sum, and 1 in an empty row, whose output is 0 already."""
-    return np.where(running_sum > 0, running_sum, 1)
+    """The sum; in an empty row, whose output is 0 already, a number to divide by. No other sum is nearly so small."""
+    return np.maximum(running_sum, np.finfo(running_sum.dtype).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,26 +347,33 @@ class _Problem:
     def jobs(self) -> list[Job]:
         """Tell apart what can be worked on at once; under a diagonal the longest first, so that none is late."""
         tiles = _cut(0, self.n_q, self.tile[0])[::-1]
-        return [(batch, rows) for rows in tiles for batch in np.ndindex(self.leading)]
+        return [(batch, rows) for rows in tiles for batch in product(*map(range, self.leading))]
 
     def n_threads(self, n_jobs: int) -> int:
         """As many as there are cores and jobs, as long as each has enough to do to be worth its start."""
         worth = math.prod(self.Q.shape[:-1]) * self.n_k // CELLS_WORTH_A_THREAD
         return max(1, min(_cores(), n_jobs, worth))
 
-    def start(self, n_q: int) -> tuple[Floats, Floats, Floats]:
-        """Give the state of n_q queries before the first tile."""
-        state = start((n_q, self.V.shape[-1]), self.Q.dtype)
-        if self.bounded:
-            state[0][...] = 0
-        return state
+    def begin(self, state: Iterable[Floats]) -> tuple[Floats, Floats, Floats]:
+        """Set maximum, sum and output of some queries to what they are before the first tile."""
+        running_max, running_sum, out = state
+        running_max.fill(0 if self.bounded else np.finfo(self.Q.dtype).min)
+        running_sum.fill(0)
+        out.fill(0)
+        return running_max, running_sum, out
 
     def key_tiles(self, rows: slice) -> list[slice]:
-        """Cut the keys that these queries may read: finer along the diagonal, where half of a tile is in vain."""
-        if self.diagonal is None:
-            return _cut(0, self.n_k, self.tile[1])
-        past, stop = (max(0, min(self.n_k, i + self.diagonal)) for i in (rows.start, rows.stop))
-        return _cut(0, past, self.tile[1]) + _cut(past, stop, min(self.tile[1], DIAGONAL_KEYS))
+        """Cut the keys that some of these queries may read."""
+        stop = self.n_k if self.diagonal is None else min(self.n_k, rows.stop + self.diagonal)
+        return _cut(0, stop, self.tile[1])
+
+    def new_results(self) -> tuple[Floats, Floats, Floats]:
+        """Make room for the maximum, the sum and the output of all queries."""
+        column = (*self.Q.shape[:-1], 1)
+        running_max, running_sum, out = (
+            np.empty(shape, self.Q.dtype) for shape in (column, column, self.out_shape)
+        )
+        return running_max, running_sum, out
 
     def new_buffer(self) -> Floats:
         """Make room for the scores of one tile."""
@@ -467,7 +475,7 @@ def _with_safe_numbers(problem: _Problem, empty_rows: str) -> _Problem:
 def _longest(X: Floats) -> float:
     """Give the largest length of a row; NaN or inf where a number is, or where its square overflows."""
     with np.errstate(all="ignore"):
-        return math.sqrt(np.einsum("...i,...i->...", X, X).max())
+        return math.sqrt(np.vecdot(X, X).max())
 
 
 def _largest(X: Floats) -> float:
