@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from helpers import questions
 from helpers.classroom.__main__ import cli
-from helpers.classroom.live import choices, votes_from, write_live
+from helpers.classroom.live import choices, left_out, votes_from, write_live
 from helpers.predictions import answers
 from tests.class_of import learners, make
 from tests.support import chromium, optional
@@ -41,14 +41,17 @@ def test_the_place_of_the_right_answer_says_nothing():
 
 @pytest.mark.parametrize("name", VOTED)
 def test_tallies_come_from_records(name, tmp_path):
-    make(tmp_path / "class", 9)
+    make(tmp_path / "class", 25)
     question = questions.get(name)
     votes = votes_from([tmp_path / "class"], question)
-    gave = [line for learner in learners(9) for line in learner.lines if line["question"] == name]
+    gave = [line for learner in learners(25) for line in learner.lines if line["question"] == name]
     shown = choices(question, votes)
     assert 0 < sum(choice.votes for choice in shown) <= len(gave)
     right = sum(answers.diagnose(question, line["answer"]).right is True for line in gave)
     assert next(choice.votes for choice in shown if choice.right) == right > 0
+    other = len(gave) - sum(choice.votes for choice in shown) - votes["undecided"]
+    assert other == 0 if question.kind == "choice" else other > 0
+    assert left_out(question, votes).startswith(f"{other} gave another answer") == (other > 0)
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +92,11 @@ def looks(page) -> list[str]:
 def test_nothing_tells_the_right_one_before_it_is_asked(page):
     assert len(set(looks(page))) == 1, "the choices look alike"
     seen = page.inner_text("main")
-    assert "as the run" not in seen and "The run:" not in seen
+    assert "as the run" not in seen and "The run gives" not in seen
     assert not page.is_visible("input[type=number]"), "votes of others would tell too"
     page.click("#reveal")
     assert len(set(looks(page))) == 2
-    assert "The run:" in page.inner_text("#result")
+    assert "The run gives" in page.inner_text("#result")
     page.click("#reveal")
     assert len(set(looks(page))) == 1 and not page.is_visible("#result")
 

@@ -19,6 +19,7 @@ from helpers.classroom.__main__ import cli
 from helpers.classroom.collect import Class, collect
 from helpers.classroom.judging import MISFIT, NO_ANSWER, OTHER_WORDING, Asked, judge
 from helpers.classroom.report import write_report
+from helpers.classroom.roster import Person
 from helpers.classroom.submissions import Answer, Check, Student
 from helpers.classroom.tally import FEW
 from helpers.misconceptions import CATALOGUE, programs_for
@@ -143,8 +144,8 @@ def test_the_first_answer_counts():
 
 
 def test_beliefs_are_ranked_by_people_times_sureness():
-    """Two people who are sure weigh as much as six who guess; a held belief, not one that was mended since."""
-    sure = [[said("01-shift", "sharper", sure=3)] for _ in range(3)]
+    """Five people who are sure weigh more than six who guess; a held belief, not one that was mended since."""
+    sure = [[said("01-shift", "sharper", sure=3)] for _ in range(5)]
     guess = [[said("01-order", "one key", sure=1)] for _ in range(6)]
     mended = [
         [said("01-value-weights", "grows", sure=3), said("10-post-value", _right("10-post-value"), minute=9)]
@@ -152,11 +153,11 @@ def test_beliefs_are_ranked_by_people_times_sureness():
     ]
     found = tally.beliefs(tally.events(a_class(*sure, *guess, *mended)))
     assert [(one.entry.id, one.held.people, one.met) for one in found] == [
-        ("shift-changes", 3, 3),
+        ("shift-changes", 5, 5),
         ("lookup", 6, 6),
         ("values-move-weights", 0, 9),
     ]
-    assert [one.weight for one in found] == [3, 2, 0]
+    assert [one.weight for one in found] == [5, 2, 0]
     assert {one.entry.id: one.could for one in found}["lookup"] == 6
     assert [one["id"] for one in report(a_class(*sure, *guess, *mended))["first"]] == [
         "shift-changes",
@@ -196,11 +197,16 @@ def test_groups_under_five_are_not_broken_down(tmp_path):
     few = [[said("01-weights", ["0.73", "0.27"], sure=3, because="secret words")] for _ in range(4)]
     shown = report(a_class(*few))
     assert shown["notebooks"][0]["questions"][0]["groups"][0]["rows"] is None
-    assert (shown["first"][0]["sure"], shown["first"][0]["reasons"]) == (None, [])
+    assert (shown["first"], shown["beliefs"], shown["beliefs_of_few"]) == ([], [], 1)
     text = write_report(a_class(*few), tmp_path, page.Wishes()).read_text(encoding="utf-8")
-    assert "secret words" not in text
-    assert "fewer than 5 are not broken down" in text
+    assert "secret words" not in text and CATALOGUE["scale-missing"].belief not in text
+    assert "fewer than 5 are not broken down" in text and "100%" not in text.partition("</style>")[2]
+    assert sheet(tmp_path, "misconceptions.csv") == []
+    assert [row["as the run"] for row in sheet(tmp_path, "calibration.csv")] == ["", "", ""]
     assert [row["kind"] for row in sheet(tmp_path, "questions.csv")] == ["fewer than 5, not broken down"]
+    few_hold = report(a_class(*few, *([said("01-weights", ["0.67", "0.33"])] for _ in range(3))))
+    (row,) = few_hold["first"]
+    assert (row["held"], row["could"], row["sure"], row["weight"], row["reasons"]) == (4, 7, None, "", [])
     five = report(a_class(*few, *few[:1]))
     assert five["notebooks"][0]["questions"][0]["groups"][0]["rows"][0]["people"] == 5
 
@@ -276,17 +282,17 @@ def test_on_numbers_of_their_own_people_are_alike_who_part_alike():
 
 def test_names_stand_only_where_they_are_wanted(tmp_path):
     collected = collect([make(tmp_path / "class", 6)], workers=1)
-    without = write_report(collected, tmp_path / "a", page.Wishes(roster=("Learner 0001", "Nobody Here")))
+    without = write_report(collected, tmp_path / "a", page.Wishes(roster=(Person("Learner 0001"), Person("Nobody Here"))))
     assert "Learner" not in without.read_text(encoding="utf-8")
     assert "Nobody" not in without.read_text(encoding="utf-8")
     assert "Learner" not in (tmp_path / "a" / "marks.csv").read_text(encoding="utf-8-sig")
     named = write_report(
-        collected, tmp_path / "b", page.Wishes(names=True, roster=("0001, LEARNER", "Nobody Here"))
+        collected, tmp_path / "b", page.Wishes(names=True, roster=(Person("0001, LEARNER"), Person("Nobody Here")))
     )
-    assert "Of 2 on the class list, 1 have handed in nothing: Nobody Here." in named.read_text(
+    assert "Of 2 on the class list, 1 has handed in nothing: Nobody Here." in named.read_text(
         encoding="utf-8"
     )
-    assert sheet(tmp_path / "b", "marks.csv")[0]["name"] == "Learner 0001"
+    assert sheet(tmp_path / "b", "marks.csv")[1]["name"] == "Learner 0002"
 
 
 def test_marks_count_what_was_committed_unless_asked(tmp_path):
@@ -324,7 +330,12 @@ def test_exercises_are_counted_with_what_the_wrong_ones_do():
         student.checks["01-softmax"] = check
     (row,) = report(collected)["exercises"]
     assert (row["people"], row["right"], row["not_yet"], row["not_started"]) == (6, 3, 2, 1)
-    assert row["beliefs"] == [(CATALOGUE["no-maximum"].verdict, 2)]
+    assert row["beliefs"] == [(CATALOGUE["no-maximum"].verdict, None)], "two people: named, not numbered"
+    for student in collected.students[3:]:
+        student.checks["01-softmax"] = Check("not yet", "no-maximum")
+    collected.students += [Student(f"more {at}", checks=collected.students[3].checks) for at in range(3)]
+    (row,) = report(collected)["exercises"]
+    assert row["beliefs"] == [(CATALOGUE["no-maximum"].verdict, 7)]
 
 
 def test_nobody_at_all_is_a_report_too(tmp_path):
@@ -367,7 +378,8 @@ def test_the_tables_agree_with_the_page(written):
     rows = sheet(written.parent, "misconceptions.csv")
     for row, card in zip(rows, text.split('<article class="card">')[1:], strict=False):
         assert f"<strong>{row['hold it']} of {row['could show it']}</strong>" in card
-    weights = [float(row["weight"]) for row in rows]
+    weights = [float(row["weight"]) for row in rows if row["weight"]]
+    assert len(weights) > 1
     assert weights == sorted(weights, reverse=True)
 
 

@@ -9,12 +9,14 @@ import click
 import nbformat
 
 from ..exercises import EXERCISES, Result
+from .arguments import Submissions
 from .handed_in import File, Unreadable, content, find, shown
 from .key import checked
 from .release import chosen
 from .runner import check_apart, definitions
 from .sheets import write_sheet
-from .submissions import cells_of, joined
+from .submissions import cells_of, joined, recognised
+from .writing import check_above
 
 HEAD = ("student", "file", "exercise", "result", "part of the cases", "misconception", "said")
 WORDS = {True: "right", False: "not yet", None: "not judged"}
@@ -33,7 +35,7 @@ class Row(NamedTuple):
 
 
 @click.command("check")
-@click.argument("sources", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("sources", nargs=-1, required=True, type=Submissions())
 @click.option("--to", default="checked.csv", show_default=True, type=click.Path(path_type=Path))
 def command(sources: tuple[Path, ...], to: Path) -> None:
     """Run the functions in SOURCES (folders or zips of submissions) apart, and write which are right.
@@ -43,19 +45,25 @@ def command(sources: tuple[Path, ...], to: Path) -> None:
     """
     if to.exists():
         raise click.ClickException(f"{to} is there already. Delete it, or choose another file with --to.")
+    check_above(to)
     files, problems = find(sources)
     notebooks = [file for file in files if file.kind == ".ipynb"]
     rows = [Row(one.owner, one.file, "", "not checked", None, "", one.text) for one in problems]
-    functions = course_functions()
+    functions, nothing_asked = course_functions(), 0
     with click.progressbar(notebooks, item_show_func=lambda file: shown(file.name) if file else "") as bar:
         for file in bar:
-            rows += check_file(file, functions)
+            mine = check_file(file, functions)
+            nothing_asked += not mine
+            rows += mine
+    to.parent.mkdir(parents=True, exist_ok=True)
     write_sheet(to, HEAD, rows)
     right = sum(row.result == "right" for row in rows)
     click.echo(f"Written to {to}: {right} functions right, {sum(bool(row.exercise) for row in rows)} found.")
     for row in rows:
         if row.result == "not checked":
             click.echo(f"  {row.file}: {row.said}")
+    if nothing_asked:
+        click.echo(f"Nothing to check in {nothing_asked} more: no NumPy function is asked for there.")
 
 
 def course_functions() -> dict[str, str]:
@@ -67,7 +75,7 @@ def course_functions() -> dict[str, str]:
 
 
 def check_file(file: File, functions: dict[str, str]) -> list[Row]:
-    """Check what one notebook defines of the course's exercises; whatever it holds, rows come back."""
+    """Check what one notebook defines of the course's exercises; no rows, if its notebook asks for nothing."""
 
     def row(exercise: str, result: str, part: float | None = None, misconception: str = "", said: str = ""):
         return Row(file.owner, file.name, exercise, result, part, misconception, said)
@@ -81,12 +89,23 @@ def check_file(file: File, functions: dict[str, str]) -> list[Row]:
         word for text in sources for part in definitions(text) for word in part.replace("(", " ").split()
     }
     mine = {exercise: name for exercise, name in functions.items() if name in defined}
+    if not mine and _asks_nothing(cells, functions):
+        return []
     if not mine:
         return [row("", "not checked", said="no function of this course's exercises is defined in it")]
     return [
         row(exercise, WORDS[result.passed], round(result.score, 3), result.misconception or "", _said(result))
         for exercise, result in check_apart(sources, mine).items()
     ]
+
+
+def _asks_nothing(cells: list[dict], functions: dict[str, str]) -> bool:
+    """Whether it is a notebook of the course without an exercise to check."""
+    try:
+        notebook, _ = recognised(cells)
+    except Unreadable:
+        return False
+    return not any(exercise[:2] == notebook[:2] for exercise in functions)
 
 
 def _said(result: Result) -> str:

@@ -47,7 +47,7 @@ def clusters(group: Group) -> list[Cluster]:
         event for event in group.events if event.verdict.right is False and not event.verdict.misconception
     ]
     if group.variant is None:
-        found = _by_step(odd)
+        found = _by_step(group.question, odd)
     else:
         question = question_on(group.question.id, group.variant)
         found = _by_numbers(question, odd) if question.kind in NUMERIC else _by_answer(odd)
@@ -74,12 +74,30 @@ def _by_text(odd: Sequence[Event]) -> dict[str, list[Event]]:
     return alike
 
 
-def _by_step(odd: Sequence[Event]) -> list[Cluster]:
+def _by_step(question: Question, odd: Sequence[Event]) -> list[Cluster]:
     """On numbers of their own, people are alike who part from the run in the same way."""
     alike: dict[str, list[Event]] = defaultdict(list)
     for event in odd:
         alike[re.sub(r"[-−]?\d[\d.,e+]*", "…", event.verdict.step)].append(event)
-    return [_cluster(found, said=f"{len(found)} different numbers") for found in alike.values()]
+    return [_cluster(found, said=_own(question, found)) for found in alike.values()]
+
+
+def _own(question: Question, found: Sequence[Event]) -> str:
+    """Answers on different numbers in a few words: how many there are, and how far they spread."""
+    texts = {event.answer.answer for event in found}
+    alike = (
+        "none alike" if len(texts) == len(found) > 1 else f"{len(texts)} different" if len(found) > 1 else ""
+    )
+    said = f"{len(found)} {'answer' if len(found) == 1 else 'answers'} on numbers of their own"
+    said += f", {alike}" if alike else ""
+    if question.kind not in NUMERIC:
+        return said
+    typed = [number.value for text in texts for number in answers.flat_numbers(question, json.loads(text))]
+    values = sorted(value for value in typed if np.isfinite(value))
+    if len(values) < 2:
+        return said
+    low, middle, high = (f"{value:.4g}" for value in (values[0], float(np.median(values)), values[-1]))
+    return f"{said}: from {low} to {high}, median {middle}"
 
 
 def _by_numbers(question: Question, odd: Sequence[Event]) -> list[Cluster]:

@@ -14,13 +14,17 @@ from pathlib import Path
 
 import click
 
+from .arguments import Submissions
 from .handed_in import File, Problem, find, shown
 from .sheets import uncell, write_sheet
 from .submissions import Answer, Check, Student, read_student
 from .workers import spread
+from .writing import check_folder, whole, write_whole
 
 FORMAT = 1
 ANSWERS, NAMES, PROBLEMS, ABOUT = "answers.jsonl", "names.csv", "problems.csv", "about.txt"
+MOST_SAID = 5  # of what was found where nothing could be read
+_NOTEBOOK = re.compile(r"\b\d\d_[a-z_]+\b")
 SHARED = 3  # lines alike to the second and the word, from which on a record looks copied
 KEPT = """\
 What a class handed in, read on {when}. Nothing of it was sent anywhere.
@@ -103,6 +107,7 @@ def collect(sources: Iterable[str | Path], workers: int | None = None, label: st
     for problem in problems:
         if problem.owner:
             by_name[problem.owner].problems.append(problem)
+            by_name[problem.owner].owner_id = by_name[problem.owner].owner_id or problem.owner_id
     problems = [problem for problem in problems if not problem.owner]
     students += [student for one in saved for student in one.students]
     problems += [problem for one in saved for problem in one.problems]
@@ -141,7 +146,7 @@ def save(collected: Class, folder: str | Path) -> None:
     """Write a class's record; `load` reads it again."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / ANSWERS, "w", encoding="utf-8", newline="\n") as file:
+    with whole(folder / ANSWERS, encoding="utf-8", newline="\n") as file:
         for number, student in enumerate(collected.students, 1):
             line = {
                 "format": FORMAT,
@@ -160,7 +165,7 @@ def save(collected: Class, folder: str | Path) -> None:
     ]
     write_sheet(folder / PROBLEMS, ("submission", "file", "problem", "other"), rows)
     when = datetime.now(UTC).date().isoformat()
-    (folder / ABOUT).write_text(KEPT.format(when=when), encoding="utf-8", newline="\n")
+    write_whole(folder / ABOUT, KEPT.format(when=when))
 
 
 def load(folder: str | Path) -> Class:
@@ -206,7 +211,7 @@ def _rows(path: Path) -> Iterator[list[str]]:
 
 
 @click.command("collect")
-@click.argument("sources", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("sources", nargs=-1, required=True, type=Submissions())
 @click.option(
     "--to", default="class", show_default=True, type=click.Path(path_type=Path), help="Folder to write."
 )
@@ -216,18 +221,66 @@ def command(sources: tuple[Path, ...], to: Path, workers: int | None) -> None:
 
     Answers are kept under numbers, names in a file of their own. No submission is run.
     """
-    if to.exists() and any(to.iterdir()) and not (to / ANSWERS).is_file():
-        raise click.ClickException(f"{to} holds other things: name an empty folder, or a new one, with --to.")
-    collected = collect(sources, workers, "Reading")
+    check_folder(to, ANSWERS)
+    collected = something(collect(sources, workers, "Reading"), sources)
     save(collected, to)
     click.echo(summary(collected))
     click.echo(f"Written to {to}. Next: python -m helpers.classroom report {to}")
 
 
+def something(collected: Class, sources: Iterable[Path]) -> Class:
+    """
+    Give a class back in which something could be read.
+
+    Raises
+    ------
+    click.ClickException
+        If nothing could: it names what was found.
+    """
+    if any(student.notebooks or student.answers for student in collected.students):
+        return collected
+    found = [f"  {', '.join(files)}: {what}" for _, files, what in grouped(collected.all_problems)]
+    more = [f"  and {len(found) - MOST_SAID} more"] if len(found) > MOST_SAID else []
+    raise click.ClickException(
+        "\n".join(
+            [
+                f"Nothing in {', '.join(map(str, sources))} could be read, and nothing was written. Expected a folder "
+                "or a zip with notebooks of this course (.ipynb); found:",
+                *(found[:MOST_SAID] or ["  no file"]),
+                *more,
+            ]
+        )
+    )
+
+
+def grouped(problems: Iterable[Problem]) -> list[tuple[Problem, list[str], str]]:
+    """
+    Put together what is the same with several files of one person.
+
+    Returns
+    -------
+    list of (Problem, list of str, str)
+        The first of them, the names of all their files, and what to say of them, as `Problem.what`: where each was
+        taken for a notebook, the numbers of these.
+    """
+    groups: dict[tuple, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        alike = _NOTEBOOK.sub("", problem.what)
+        groups[problem.owner or problem.file, alike, problem.other].append(problem)
+    found = []
+    for same in groups.values():
+        named = sorted({name[:2] for one in same for name in _NOTEBOOK.findall(one.what)})
+        text = same[0].what if len(same) == 1 else _NOTEBOOK.sub(", ".join(named), same[0].what)
+        found.append((same[0], list(dict.fromkeys(shown(one.file) for one in same)), text))
+    return found
+
+
 def summary(collected: Class) -> str:
-    """One line on what came in, and one for each file with a problem."""
+    """One line on what came in, and one for each problem of a person."""
     committed = sum(len(student.answers) for student in collected.students)
     files = sum(student.files for student in collected.students)
     said = [f"{len(collected.students)} students, {files} files, {committed} committed answers."]
-    said += [f"  {shown(problem.file)}: {problem.text}" for problem in collected.all_problems]
+    for problem, names, what in grouped(collected.all_problems):
+        also = [name.removeprefix(f"{problem.file.rpartition('/')[0]}/") for name in names[1:]]
+        said.append(f"  {', '.join([*names[:1], *also])}: {what.replace('{other}', problem.other)}")
     return "\n".join(said)

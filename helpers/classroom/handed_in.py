@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from .. import questions
 
@@ -48,6 +49,7 @@ class Problem:
     what: str
     owner: str = ""
     other: str = ""  # a second person it concerns, for `{other}` in the text
+    owner_id: str = ""  # the number a learning platform gave
 
     @property
     def text(self) -> str:
@@ -76,7 +78,8 @@ def find(sources: Iterable[str | os.PathLike[str]]) -> tuple[list[File], list[Pr
     Parameters
     ----------
     sources : iterable of path-like
-        Folders and zips, as Moodle, Canvas or nbgrader export them, or with one folder or file a student.
+        Folders and zips, as Moodle, Canvas or nbgrader export them, or with one folder or file a student;
+        or single notebooks.
 
     Returns
     -------
@@ -88,8 +91,16 @@ def find(sources: Iterable[str | os.PathLike[str]]) -> tuple[list[File], list[Pr
     files: list[File] = []
     problems: list[Problem] = []
     for source in map(Path, sources):
-        found = _in_zip(source, problems) if source.is_file() else _in_folder(source, problems)
-        files += _told_apart(found)
+        aside: list[Problem] = []
+        if source.is_dir():
+            found = _in_folder(source, aside)
+        elif source.suffix.lower() in (".ipynb", ".jsonl"):
+            found = [_file((source.name,), source.parent, str(source), None)]
+        else:
+            found = _in_zip(source, aside)
+        found, aside = _told_apart(found, aside)
+        files += found
+        problems += aside
     return files, problems
 
 
@@ -141,20 +152,27 @@ def owner_of(parts: tuple[str, ...], source: str) -> tuple[str, str]:
     return _OURS.sub("", _COPY.sub("", stem)).strip("-_ ") or source, ""
 
 
-def _told_apart(files: list[File]) -> list[File]:
+def _told_apart(files: list[File], problems: list[Problem]) -> tuple[list[File], list[Problem]]:
     """Give namesakes their number: Moodle's differs by assignment, so that it names nobody by itself."""
     numbers: dict[str, set[str]] = defaultdict(set)
-    for file in files:
-        numbers[file.owner].add(file.owner_id)
-    return [
-        replace(file, owner=f"{file.owner} {file.owner_id}".strip()) if len(numbers[file.owner]) > 1 else file
-        for file in sorted(files, key=lambda file: (file.name, file.entry or 0))
-    ]
+    for one in (*files, *problems):
+        numbers[one.owner].add(one.owner_id)
+
+    def told(one: Any) -> Any:
+        several = one.owner and len(numbers[one.owner]) > 1
+        return replace(one, owner=f"{one.owner} {one.owner_id}".strip()) if several else one
+
+    files.sort(key=lambda file: (file.name, file.entry or 0))
+    return [told(file) for file in files], [told(problem) for problem in problems]
 
 
 def _file(parts: tuple[str, ...], source: Path, place: str, entry: int | None) -> File:
     owner, number = owner_of(parts, source.stem)
     return File(place, entry, shown("/".join((source.name, *parts))), shown(owner), number)
+
+
+def _problem(name: str, why: str, owner: tuple[str, str]) -> Problem:
+    return Problem(shown(name), why, shown(owner[0]), owner_id=owner[1])
 
 
 def _wanted(parts: tuple[str, ...]) -> bool:
@@ -186,8 +204,7 @@ def _in_folder(folder: Path, problems: list[Problem]) -> list[File]:
         elif not why and _wanted(parts):
             files.append(_file(parts, folder, str(path), None))
         elif why := why or _other(parts):
-            name = shown("/".join((folder.name, *parts)))
-            problems.append(Problem(name, why, shown(owner_of(parts, folder.stem)[0])))
+            problems.append(_problem("/".join((folder.name, *parts)), why, owner_of(parts, folder.stem)))
     return files
 
 
@@ -243,15 +260,13 @@ def _in_zip(path: Path, problems: list[Problem]) -> list[File]:
     for at, (entry, parts) in enumerate(zip(entries, names, strict=True)):
         if entry.is_dir() or not parts:
             continue
-        name = shown("/".join((path.name, *parts)))
-        owner = shown(owner_of(parts[wrapper:], path.stem)[0])
-        if why := _refused(entry):
-            problems.append(Problem(name, why, owner))
-        elif _wanted(parts):
+        name = "/".join((path.name, *parts))
+        why = _refused(entry)
+        if not why and _wanted(parts):
             found = _file(parts[wrapper:], path, str(path), at)
-            files.append(replace(found, name=name))
-        elif why := _other(parts):
-            problems.append(Problem(name, why, owner))
+            files.append(replace(found, name=shown(name)))
+        elif why := why or _other(parts):
+            problems.append(_problem(name, why, owner_of(parts[wrapper:], path.stem)))
     return files
 
 

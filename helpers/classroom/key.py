@@ -31,6 +31,13 @@ PAGE = """\
 {%- block html_head_js -%}{%- endblock -%}
 {%- block html_head_js_mathjax -%}{%- endblock -%}
 {%- block html_head_js_mermaidjs -%}{%- endblock -%}
+{%- block body_header -%}
+{{ super() }}
+<header class="jp-RenderedHTMLCommon" style="padding:1em;border:2px solid #b35900;border-radius:4px">
+<h1 style="margin-top:0">{{ resources.metadata.name }}</h1>
+<p>{{ resources.metadata.numbers }} It tells every answer: for those who teach.</p>
+</header>
+{%- endblock -%}
 """
 
 
@@ -89,7 +96,7 @@ def build_key(
     return out_path
 
 
-def key_page(key_path: str | Path) -> Path:
+def key_page(key_path: str | Path, numbers: str | None = None) -> Path:
     """
     Write a key as an HTML page beside it, which needs no network and runs no script.
 
@@ -97,6 +104,8 @@ def key_page(key_path: str | Path) -> Path:
     ----------
     key_path : str or Path
         An executed notebook, as `build_key` writes it.
+    numbers : str, optional
+        The class's own numbers that it was built with, for the heading to say.
 
     Returns
     -------
@@ -105,8 +114,17 @@ def key_page(key_path: str | Path) -> Path:
     """
     from nbconvert import HTMLExporter
 
+    from .. import questions
+    from .release import own_numbers
+
     key_path = Path(key_path)
-    page, _ = HTMLExporter(raw_template=PAGE).from_filename(str(key_path))
+    own = numbers is not None and own_numbers(key_path.stem)
+    said = {
+        "name": f"Answer key: {key_path.stem[:2]} {questions.titles().get(key_path.stem, key_path.stem)}",
+        "numbers": f"With the class’s own numbers, {numbers}." if own else "With the course’s numbers.",
+    }
+    notebook = nbformat.read(key_path, as_version=4)
+    page, _ = HTMLExporter(raw_template=PAGE).from_notebook_node(notebook, resources={"metadata": said})
     out_path = key_path.with_suffix(".html")
     out_path.write_text(page, encoding="utf-8", newline="\n")
     return out_path

@@ -11,11 +11,12 @@ from nbformat.v4 import new_code_cell
 from .. import questions
 from ..exercises import EXERCISES
 from .key import checked
-from .release import HELD, check_name, check_numbers, chosen, notebook_text, prepared
+from .release import FIRST, HELD, check_name, check_numbers, chosen, notebook_text, prepared, release
 
 EXERCISE_POINTS = 5
 QUESTION_POINTS = 1
 STUB = "..."
+LEARNERS = ("for_learners", "attention-by-hand")  # folder and name of what learners need besides
 CONFIG = (
     "# nbgrader's configuration for these notebooks. Add your own lines below, as c.CourseDirectory.course_id.\n"
     "from helpers.classroom.nbgrader_grading import configure\n\n"
@@ -34,6 +35,9 @@ def write_course(
 ) -> Path:
     """
     Write an assignment's source notebooks into an nbgrader course folder, and the folder's configuration.
+
+    nbgrader hands out notebooks alone. What they import, with 00 and start.py, is put beside as a release, where
+    there is none: learners unzip it and work there, or a hub installs it.
 
     Parameters
     ----------
@@ -74,7 +78,14 @@ def write_course(
         (folder / "class_settings.toml").write_text(HELD, encoding="utf-8", newline="\n")
     if not config.exists():
         config.write_text(CONFIG, encoding="utf-8", newline="\n")
+    if not learners_zip(to).exists():
+        release([FIRST], Path(to) / LEARNERS[0], name=LEARNERS[1])
     return folder
+
+
+def learners_zip(to: str | Path) -> Path:
+    """Where a course folder has what learners need besides the assignments."""
+    return Path(to) / LEARNERS[0] / f"{LEARNERS[1]}.zip"
 
 
 def assignment(notebook: NotebookNode, name: str) -> NotebookNode:

@@ -7,7 +7,9 @@ likes, and believes the number that comes out. The points here are worked out in
 from __future__ import annotations
 
 import ast
+import logging
 import os
+import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,13 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from traitlets import Bool
 
+from .. import questions
 from ..predictions.record import Record
+from .handed_in import Unreadable
 from .nbgrader_assignment import STUB
 from .points import completion, share
 from .runner import check_apart
+from .submissions import read_notebook
 
 RECORD = "my_predictions.jsonl"
 MOST_LINES = 2_000
@@ -41,6 +46,7 @@ def configure(config: Any) -> None:
 
     config.ClearSolutions.code_stub = {"python": STUB}
     config.OverwriteCells.add_missing_cells = True  # a deleted one would be left to be graded by hand
+    config.Autograde.pre_convert_hook = by_released_names
     config.ExecuteToTheEnd.timeout = CELL_SECONDS
     config.Autograde.sanitize_preprocessors = [
         KeepPredictions,
@@ -61,6 +67,36 @@ def configure(config: Any) -> None:
         theirs.AssignLatePenalties,
         theirs.CheckCellMetadata,
     ]
+
+
+def by_released_names(notebooks: list[str], **_: Any) -> None:
+    """
+    Before autograding: copies a notebook that was renamed to the name it was released under, which nbgrader goes by.
+
+    Which it is, its cells tell. A file under the released name stays; of several renamed the last saved counts.
+
+    Parameters
+    ----------
+    notebooks : list of str
+        Paths of what one student submitted; changed in place to what is to be graded.
+    """
+    for path in sorted(map(Path, notebooks), key=os.path.getmtime, reverse=True):
+        name = None if path.stem in questions.titles() else _which(path)
+        if name is None:
+            continue
+        notebooks.remove(str(path))
+        released = path.with_name(f"{name}.ipynb")
+        if not released.exists():
+            shutil.copyfile(path, released)
+            notebooks.append(str(released))
+            logging.getLogger("traitlets").warning("%s: taken for %s, by its cells.", path, released.name)
+
+
+def _which(path: Path) -> str | None:
+    try:
+        return read_notebook(path.read_bytes()).notebook
+    except (Unreadable, OSError):
+        return None
 
 
 class _Ours(Preprocessor):

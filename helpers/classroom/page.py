@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
 import jinja2
@@ -19,16 +19,22 @@ from ..predictions import render
 from ..questions import Question
 from . import tally
 from .clusters import Cluster, clusters, explained
-from .collect import Class
+from .collect import Class, grouped
+from .context import context
 from .handed_in import Problem, shown, without_person
 from .judging import NO_ANSWER, OTHER_WORDING
-from .tally import FEW, Belief, Count, Event, Group
+from .roster import Person, absent
+from .submissions import NOT_KEPT, NOT_RUN, Student
+from .tally import FEW, Assigned, Belief, Count, Event, Group
+from .writing import GENERATOR
 
 FIRST = 3  # beliefs for the next lecture
 MANY = 15  # beliefs that are shown at once
 UNKNOWN = 4  # clusters of a question that are shown
-NEW = 12  # clusters of the class that are shown
+NEW = 4  # clusters of the class that are shown at once
+MOST_NEW = 30  # and altogether
 QUOTED = 3  # reasons
+NAMED = 3  # misconceptions of an exercise
 REASON = 160  # characters of a reason
 KINDS = ("right", "wrong", "odd", "rest")
 UNKNOWN_IS = "fits nothing known"
@@ -42,9 +48,10 @@ class Wishes:
     names: bool = False
     reasons: bool = True
     notebooks: tuple[str, ...] = ()
-    roster: tuple[str, ...] | None = None
+    roster: tuple[Person, ...] | None = None
     keep_until: str = ""
     copies: bool = False  # whether lines that two people share count for both
+    assigned: Assigned | None = None  # where the notebooks were not named, what the class handed in
 
 
 @cache
@@ -92,44 +99,67 @@ def count(collected: Class, found: list[Event]) -> Counted:
 def report(counted: Counted, wishes: Wishes) -> dict[str, Any]:
     """Everything that the report shows, by section."""
     collected = counted.collected
+    enough = [belief for belief in counted.beliefs if belief.could >= FEW]
+    asked = _ask_again(collected, wishes)
     return {
         "wishes": wishes,
+        "assigned": [_numbered(name) for name in wishes.assigned.notebooks] if wishes.assigned else [],
+        "unread": sum(one["kind"] == UNREAD for one in asked),
+        "uncommitted": sum(one["kind"] == UNCOMMITTED for one in asked),
+        "ask": asked,
         "students": len(collected.students),
         "files": sum(student.files for student in collected.students),
         "answers": len(counted.found),
         "few": FEW,
         "many": MANY,
-        "first": [_belief(belief, wishes) for belief in counted.beliefs[:FIRST] if belief.held.people],
+        "first": [_belief(belief, wishes) for belief in first(counted.beliefs)],
         "progress": _progress(collected, wishes),
         "absent": _absent(collected, wishes),
         "calibration": _calibration(counted.found),
-        "beliefs": [_row(belief) for belief in counted.beliefs],
+        "beliefs": [_row(belief) for belief in enough],
+        "beliefs_of_few": len(counted.beliefs) - len(enough),
         "unknown": _unknown(counted, wishes),
+        "new": NEW,
         "exercises": _exercises(collected, wishes),
         "notebooks": _questions(counted),
-        "problems": [_problem(collected, problem, wishes) for problem in collected.all_problems],
+        "problems": [_problem(collected, *one, wishes) for one in grouped(collected.all_problems)]
+        + _strays(collected, wishes),
     }
+
+
+def _numbered(notebook: str) -> str:
+    """A notebook by number and title."""
+    return f"{notebook[:2]} {questions.titles()[notebook]}"
 
 
 # The three beliefs.
 
 
+def first(beliefs: Sequence[Belief], count: int = FIRST) -> list[Belief]:
+    """The beliefs to lecture on: those that most people hold most surely, of what five or more were asked."""
+    return [belief for belief in beliefs if belief.held.people and belief.could >= FEW][:count]
+
+
+def shown_most(belief: Belief) -> Question:
+    """The question in which most people showed a belief."""
+    return questions.get(min(belief.where, key=lambda name: (-belief.where[name], name)))
+
+
 def _belief(belief: Belief, wishes: Wishes) -> dict[str, Any]:
     """One belief, so that it can be lectured from."""
-    row = _row(belief)
-    question = questions.get(row["where"][0])
+    question = shown_most(belief)
     return {
-        **row,
+        **_row(belief),
         "verdict": belief.entry.verdict,
         "why": render.markdown(question.why.get(belief.entry.id, belief.entry.why)),
         "question": question.id,
         "prompt": render.markdown(question.text),
+        "context": context(question),
         "lines": "\n".join(lines(belief.entry.id, question)),
         "gives": gives(question, belief.entry.id),
         "right": right(question),
         "because": question.say(question.because),
         "reasons": _reasons(belief.events) if wishes.reasons and belief.held.people >= FEW else [],
-        "to_vote": question.kind == "choice",
     }
 
 
@@ -180,7 +210,7 @@ def _row(belief: Belief) -> dict[str, Any]:
         "held": belief.held.people,
         "share": share(belief.held.people, belief.could),
         "sure": sureness(belief.held),
-        "weight": f"{belief.weight:.1f}",
+        "weight": f"{belief.weight:.1f}" if belief.held.people >= FEW else "",
         "where": sorted(belief.where, key=lambda name: (-belief.where[name], name)),
     }
 
@@ -194,10 +224,9 @@ def sureness(count: Count) -> list[int] | None:
 
 
 def _progress(collected: Class, wishes: Wishes) -> list[dict[str, Any]]:
-    titles = questions.titles()
     return [
         {
-            "title": f"{row.notebook[:2]} {titles[row.notebook]}",
+            "title": _numbered(row.notebook),
             "asked": row.asked,
             "all": len(row.all),
             "some": len(row.some),
@@ -215,22 +244,78 @@ def _absent(collected: Class, wishes: Wishes) -> dict[str, Any] | None:
     """Who is on the class list and handed in nothing."""
     if wishes.roster is None:
         return None
-    there = {
-        _plain(name) for student in collected.students for name in (student.owner, student.owner_id) if name
-    }
-    names = [name for name in wishes.roster if _plain(name) not in there]
+    names = absent(wishes.roster, collected.students)
     return {"count": len(names), "of": len(wishes.roster), "names": names if wishes.names else []}
 
 
-def _plain(name: str) -> str:
-    """A name as two lists write it alike: its letters and digits, whatever their order of words."""
-    words = "".join(sign if sign.isalnum() else " " for sign in name.casefold()).split()
-    return "".join(sorted("".join(words)))
+UNREAD, UNCOMMITTED, SOME, ELSEWHERE = "unread", "uncommitted", "some", "elsewhere"
+
+
+def _ask_again(collected: Class, wishes: Wishes) -> list[dict[str, str]]:
+    """Whom to ask to hand in again, and why: nothing could be read, nothing is committed, or other notebooks came."""
+    found = []
+    for at, student in enumerate(collected.students):
+        if told := _lacking(student, wishes):
+            kind, why = told
+            found.append(
+                {"who": student.owner if wishes.names else f"Submission {at + 1}", "kind": kind, "why": why}
+            )
+    return found
+
+
+def _lacking(student: Student, wishes: Wishes) -> tuple[str, str] | None:
+    """What a student did not hand in, for an e-mail to the student."""
+    if not student.notebooks and not student.answers:
+        said = [
+            f"{', '.join(_named(file, student.owner, wishes) for file in files)}: {what}"
+            for _, files, what in grouped(student.problems)
+        ]
+        return UNREAD, "; ".join(said) or "nothing that could be read"
+    answered = {questions.get(answer.question).notebook for answer in student.answers}
+    asked = [
+        name for name in wishes.notebooks or questions.titles() if name in {*student.notebooks, *answered}
+    ]
+    if not asked:
+        names = ", ".join(name[:2] for name in sorted({*student.notebooks, *answered}))
+        return ELSEWHERE, f"handed in {names}, and none of {', '.join(name[:2] for name in wishes.notebooks)}"
+    empty = [name for name in asked if name not in answered]
+    if not empty:
+        return None
+    texts = [problem.what for problem in student.problems]
+    if any(text == NOT_KEPT for text in texts):
+        why = "the answers were not saved in it; please hand in my_predictions.jsonl as well"
+    elif any(text.endswith(NOT_RUN) for text in texts):
+        why = "predictions are typed in, but were not run, or the outputs were cleared"
+    else:
+        why = "was it run and saved?"
+    names = ", ".join(name[:2] for name in empty)
+    return SOME if len(empty) < len(asked) else UNCOMMITTED, f"{names} handed in, nothing committed: {why}"
+
+
+def _strays(collected: Class, wishes: Wishes) -> list[dict[str, str]]:
+    """A line for each student whose notebooks few handed in."""
+    if wishes.assigned is None:
+        return []
+    return [
+        {
+            "who": collected.students[at].owner if wishes.names else f"submission {at + 1}",
+            "file": ", ".join(f"{name}.ipynb" for name in names),
+            "what": f"handed in by fewer than {wishes.assigned.needed}, so taken for a slip and left out; "
+            f"--notebook {','.join(name[:2] for name in (*wishes.assigned.notebooks, *names))} takes it in",
+        }
+        for at, names in wishes.assigned.strays.items()
+    ]
 
 
 def _calibration(found: Sequence[Event]) -> list[dict[str, Any]]:
+    """Right answers by sureness; of a level that fewer than five answers have, only how many."""
     return [
-        {"name": render.SURENESS[level], "judged": judged, "right": right, "share": share(right, judged)}
+        {
+            "name": render.SURENESS[level],
+            "judged": judged,
+            "right": right if judged >= FEW else None,
+            "share": share(right, judged),
+        }
         for level, (judged, right) in tally.calibration(found).items()
     ]
 
@@ -239,7 +324,7 @@ def _exercises(collected: Class, wishes: Wishes) -> list[dict[str, Any]]:
     rows = []
     for exercise in tally.exercises(collected, wishes.notebooks):
         people = sum(exercise.states.values())
-        named = exercise.beliefs.most_common(3) if people >= FEW else []
+        named = exercise.beliefs.most_common(NAMED) if people >= FEW else []
         rows.append(
             {
                 "id": exercise.id,
@@ -248,7 +333,9 @@ def _exercises(collected: Class, wishes: Wishes) -> list[dict[str, Any]]:
                     state.replace(" ", "_"): exercise.states[state]
                     for state in ("right", "not yet", "not started")
                 },
-                "beliefs": [(CATALOGUE[name].verdict, count) for name, count in named],
+                "beliefs": [
+                    (CATALOGUE[name].verdict, count if count >= FEW else None) for name, count in named
+                ],
             }
         )
     return rows
@@ -258,15 +345,15 @@ def _exercises(collected: Class, wishes: Wishes) -> list[dict[str, Any]]:
 
 
 def _questions(counted: Counted) -> list[dict[str, Any]]:
-    titles = questions.titles()
     notebooks: dict[str, dict[str, Any]] = {}
     for one in counted.answered:
         name = one.question.notebook
-        shelf = notebooks.setdefault(name, {"title": f"{name[:2]} {titles[name]}", "questions": []})
+        shelf = notebooks.setdefault(name, {"title": _numbered(name), "questions": []})
         shelf["questions"].append(
             {
                 "id": one.question.id,
                 "prompt": render.markdown(one.question.text),
+                "context": context(one.question),
                 "right": right(one.question),
                 "own": one.question.own_numbers,
                 "groups": [
@@ -372,24 +459,35 @@ def _unknown(counted: Counted, wishes: Wishes) -> list[dict[str, Any]]:
             "also": [CATALOGUE[name].verdict for name in explained(group, cluster)[:2]],
             "reasons": _reasons(cluster.events) if wishes.reasons else [],
         }
-        for cluster, group in found[:NEW]
+        for cluster, group in found[:MOST_NEW]
     ]
 
 
 # Files.
 
 
-def _problem(collected: Class, problem: Problem, wishes: Wishes) -> dict[str, str]:
-    """A line for a file; without names, what of its name says nothing about a person."""
+def _problem(
+    collected: Class, problem: Problem, files: Sequence[str], what: str, wishes: Wishes
+) -> dict[str, str]:
+    """A line for a person's problem; without names, what of the files' names says nothing about a person."""
     number, other = collected.number(problem.owner), collected.number(problem.other)
+    names = dict.fromkeys(file if number is None else _named(file, problem.owner, wishes) for file in files)
     if wishes.names:
-        return {"who": problem.owner, "file": problem.file, "what": problem.text}
-    what = problem.what.replace("{other}", f"submission {other}")
-    file = problem.file if number is None else without_person(problem.file, problem.owner)
-    return {"who": f"submission {number}" if number else "", "file": file, "what": what}
+        return {
+            "who": problem.owner,
+            "file": ", ".join(names),
+            "what": what.replace("{other}", problem.other),
+        }
+    who = f"submission {number}" if number else ""
+    return {"who": who, "file": ", ".join(names), "what": what.replace("{other}", f"submission {other}")}
 
 
-def written(name: str, context: dict[str, Any], path: Path) -> None:
-    """Write a page that is whole in itself."""
+def _named(file: str, owner: str, wishes: Wishes) -> str:
+    """A file without where it lies; without names, only what of it is the course's."""
+    return PurePosixPath(file).name if wishes.names else without_person(file, owner)
+
+
+def rendered(name: str, context: dict[str, Any]) -> str:
+    """A page that is whole in itself."""
     style = Markup(template("page.css").render())  # ours, without anybody's text
-    path.write_text(template(name).render(style=style, **context), encoding="utf-8", newline="\n")
+    return template(name).render(style=style, generator=GENERATOR, **context)

@@ -13,6 +13,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from .. import questions
+from .arguments import numbered
+from .writing import check_folder
 
 COURSE = Path(__file__).resolve().parents[2]
 NOTEBOOKS = COURSE / "notebooks"
@@ -27,6 +29,7 @@ BESIDE = (
     "LICENSE-TEXT",
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+LETTERS = "letters from a to z, digits, - and _, at most 40"
 TAKEN = re.compile(r"base|fresh-.*")  # what the record calls the course's own numbers, and those of a re-ask
 HELD = """\
 # Your class opens the explanations later. When it does: write "open" in place of "held", save this file,
@@ -129,7 +132,7 @@ def chosen(names: Iterable[str]) -> list[Path]:
     Parameters
     ----------
     names : iterable of str
-        ``"04"``, ``"04_masks_and_temperature"`` or a path to it.
+        ``"04"``, ``"4"``, ``"01,04"``, ``"04_masks_and_temperature"`` or a path to it.
 
     Returns
     -------
@@ -149,7 +152,7 @@ def chosen(names: Iterable[str]) -> list[Path]:
     known = sorted(NOTEBOOKS.glob("*.ipynb"))
     if not known:
         raise ValueError(f"There are no notebooks in {NOTEBOOKS}: run this in the course's own folder.")
-    wanted = [Path(name).name.removesuffix(".ipynb") for name in names]
+    wanted = [Path(name).name.removesuffix(".ipynb") for name in numbered(names)]
     for name in wanted:
         if not any(name in (path.stem, path.stem[:2]) for path in known):
             raise ValueError(f"There is no notebook {name}. Known: {', '.join(path.stem for path in known)}.")
@@ -224,7 +227,12 @@ def notebook_text(notebook: NotebookNode) -> str:
 def command(
     notebooks: tuple[str, ...], to: str, name: str, numbers: str | None, held: bool, nbgrader: bool
 ) -> None:
-    """Write NOTEBOOKS (01 04, or none for all) and what they need, as a folder and a zip for learners."""
+    """Write NOTEBOOKS (01 04 or 01,04, or none for all) and what they need, as a folder and a zip for learners."""
+    check_folder(Path(to))
+    if not NAME.fullmatch(name):
+        raise click.ClickException(f"{name!r} cannot be used: choose another --name ({LETTERS}).")
+    if numbers is not None and not NAME.fullmatch(numbers):
+        raise click.ClickException(f"{numbers!r} cannot be used: choose other --numbers ({LETTERS}).")
     try:
         if nbgrader:
             from .nbgrader_assignment import write_course
@@ -236,13 +244,19 @@ def command(
     except (ValueError, FileExistsError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"Written: {made}")
+    if nbgrader:
+        from .nbgrader_assignment import learners_zip
+
+        click.echo(
+            f"Learners need the helpers once: give them {learners_zip(to)}, or install it where they work."
+        )
     if numbers:
         click.echo(f"With numbers of their own: {', '.join(asked) or 'none of the questions in these'}.")
 
 
 def check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise ValueError(f"{name!r} cannot be used: expected up to 40 letters, digits, - and _. Rename it.")
+        raise ValueError(f"{name!r} cannot be used: choose another ({LETTERS}).")
 
 
 def _readme(name: str, paths: list[Path], held: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ import click
 
 from .. import questions
 from . import page, tally
-from .collect import Class, collect, summary
+from .arguments import Submissions, numbered
+from .collect import Class, collect, something, summary
 from .page import Counted, Wishes
+from .roster import Person, matched, read_roster
 from .sheets import write_sheet
 from .tally import FEW, Event
+from .writing import check_folder, write_whole
 
 PAGE = "report.html"
 
@@ -29,7 +33,7 @@ def write_report(
     ----------
     collected : Class
     folder : path-like
-        The page and the tables go here; what is there under the same names is replaced.
+        The page and the tables go here; what is there under the same names is replaced, once all is worked out.
     wishes : Wishes
     mark : {"completion", "right"}
         What marks.csv counts: committed predictions, or also those that agree with the run.
@@ -41,13 +45,12 @@ def write_report(
     Path
         The page.
     """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder, wishes = Path(folder), taken(collected, wishes)
     found = tally.events(collected, wishes.notebooks, workers, "Judging", copies=wishes.copies)
     counted = page.count(collected, found)
     context = page.report(counted, wishes)
     context |= {"date": date.today().isoformat(), "marked_right": mark == "right"}
-    page.written("report.html", context, folder / PAGE)
+    text = page.rendered("report.html", context)
     sheets = {
         "questions.csv": _question_rows(counted),
         "misconceptions.csv": _belief_rows(counted),
@@ -57,9 +60,20 @@ def write_report(
         "marks.csv": _mark_rows(collected, found, wishes, mark),
         "problems.csv": _problem_rows(collected),
     }
-    for name, rows in sheets.items():
-        write_sheet(folder / name, next(rows), rows)
+    made = {name: list(rows) for name, rows in sheets.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (head, *rows) in made.items():
+        write_sheet(folder / name, head, rows)
+    write_whole(folder / PAGE, text)
     return folder / PAGE
+
+
+def taken(collected: Class, wishes: Wishes) -> Wishes:
+    """Wishes with the notebooks that the class seems to have been asked for, where none is named."""
+    if wishes.notebooks or wishes.assigned:
+        return wishes
+    assigned = tally.assigned(collected)
+    return replace(wishes, notebooks=assigned.notebooks, assigned=assigned)
 
 
 Rows = Iterator[Sequence[Any]]
@@ -100,6 +114,8 @@ def _question_rows(counted: Counted) -> Rows:
 def _belief_rows(counted: Counted) -> Rows:
     yield ("misconception", "belief", "could show it", "showed it", "hold it", *SURE, "weight", "questions")
     for one in counted.beliefs:
+        if one.could < FEW:
+            continue  # of so few people it would say who
         where = " ".join(sorted(one.where))
         yield (
             one.entry.id,
@@ -108,7 +124,7 @@ def _belief_rows(counted: Counted) -> Rows:
             one.met,
             one.held.people,
             *_sure(one.held),
-            round(one.weight, 2),
+            round(one.weight, 2) if one.held.people >= FEW else "",
             where,
         )
 
@@ -138,34 +154,46 @@ def _exercise_rows(collected: Class, wishes: Wishes) -> Rows:
 def _calibration_rows(found: Sequence[Event]) -> Rows:
     yield ("sureness", "answers judged", "as the run")
     for name, (judged, right) in zip(SURE, tally.calibration(found).values(), strict=True):
-        yield (name, judged, right)
+        yield (name, judged, right if judged >= FEW else "")
 
 
 def _mark_rows(collected: Class, found: Sequence[Event], wishes: Wishes, mark: str) -> Rows:
-    """A line for each student: how many predictions are committed in each notebook, and of all in per cent."""
+    """A line for each student: per cent of the predictions committed, in each assigned notebook and in all."""
     asked = {
         name: {one.id for one in questions.of_notebook(name)}
         for name in wishes.notebooks or questions.titles()
     }
-    names = ("name", "id") if wishes.names else ()
+    sizes = list(map(len, asked.values()))
     more = ("judged", "as the run", "right %") if mark == "right" else ()
-    yield (
-        "submission",
-        *names,
-        *(f"{name[:2]} of {len(ids)}" for name, ids in asked.items()),
-        "committed %",
-        *more,
-    )
+    head, who = _whom(collected, wishes)
+    yield (*head, *(f"{name[:2]} %" for name in asked), "committed %", *more)
     judged = _judged(found) if mark == "right" else {}
     for at, student in enumerate(collected.students):
         done = [len(tally.committed(student, ids)) for ids in asked.values()]
-        whole = 100 * sum(done) / sum(map(len, asked.values()))
-        who = (student.owner, student.owner_id) if wishes.names else ()
-        row = (at + 1, *who, *done, round(whole, 1))
+        parts = [_percent(count, size) for count, size in zip(done, sizes, strict=True)]
+        row = (*who[at], *parts, _percent(sum(done), sum(sizes)))
         if mark == "right":
             of, right = judged.get(at, (0, 0))
             row += (of, right, round(100 * right / of, 1) if of else "")
         yield row
+
+
+def _percent(part: int, whole: int) -> float:
+    return round(100 * part / whole, 1)
+
+
+def _whom(collected: Class, wishes: Wishes) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Columns that say whose a line is, and them for each student: a number; with names also name, id and address."""
+    students, roster = collected.students, wishes.roster or ()
+    if not wishes.names:
+        return ("submission",), [(number,) for number, _ in enumerate(students, 1)]
+    own = [Person(student.owner, student.owner_id) for student in students]
+    listed = {at: roster[place] for at, place in matched(roster, students).items()}
+    rows = []
+    for at, one in enumerate(own):
+        person = listed.get(at, one)
+        rows.append((at + 1, person.name, person.id or one.id, person.email))
+    return ("submission", "name", "id", "email"), rows
 
 
 def _judged(found: Sequence[Event]) -> dict[int, tuple[int, int]]:
@@ -185,19 +213,26 @@ def _problem_rows(collected: Class) -> Rows:
 
 
 @click.command("report")
-@click.argument("sources", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("sources", nargs=-1, required=True, type=Submissions())
 @click.option(
     "--to", default="report", show_default=True, type=click.Path(path_type=Path), help="Folder to write."
 )
 @click.option(
-    "--notebook", "chosen", multiple=True, help="Only this notebook (01); may be given several times."
+    "--notebook",
+    "chosen",
+    multiple=True,
+    help="What was assigned: 01, or 01,04; may be given several times. Default: what a tenth of the class handed in.",
 )
 @click.option("--names", is_flag=True, help="Name students, on the page and in marks.csv. Default: numbers.")
 @click.option(
     "--reasons/--no-reasons", default=True, show_default=True, help="Quote what students gave as reasons."
 )
 @click.option("--mark", type=click.Choice(["completion", "right"]), default="completion", show_default=True)
-@click.option("--roster", type=click.File(encoding="utf-8-sig"), help="Class list, a name or id a line.")
+@click.option(
+    "--roster",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Class list: a CSV as exported (name, id, email), or a name or id a line.",
+)
 @click.option("--count-copies", "copies", is_flag=True, help="Count lines that two people share for both.")
 @click.option("--title", default=Wishes.title, show_default=True)
 @click.option("--keep-until", default="", help="The date to delete it by, for the page to say.")
@@ -208,20 +243,35 @@ def command(sources, to, chosen, names, reasons, mark, roster, copies, title, ke
     The page begins with the three beliefs worth ten minutes of the next lecture. Predictions are not marked for being
     right unless you say --mark right.
     """
-    if to.exists() and any(to.iterdir()) and not (to / PAGE).is_file():
-        raise click.ClickException(f"{to} holds other things: name an empty folder, or a new one, with --to.")
-    listed = None if roster is None else tuple(line.strip() for line in roster if line.strip())
-    wishes = Wishes(title, names, reasons, _notebooks(chosen), listed, keep_until, copies)
-    collected = collect(sources, workers, "Reading")
+    check_folder(to, PAGE)
+    listed = None if roster is None else read_roster(roster)
+    wishes = Wishes(title, names, reasons, notebooks_called(chosen), listed, keep_until, copies)
+    collected = something(collect(sources, workers, "Reading"), sources)
+    wishes = taken(collected, wishes)
     where = write_report(collected, to, wishes, mark, workers)
     click.echo(summary(collected))
+    for line in _said(wishes, collected):
+        click.echo(line)
     click.echo(f"Written: {where}, and tables beside it.")
 
 
-def _notebooks(chosen: Sequence[str]) -> tuple[str, ...]:
-    """Notebooks by number or by name."""
+def _said(wishes: Wishes, collected: Class) -> Iterator[str]:
+    """What the terminal says of the notebooks that count."""
+    if not wishes.assigned:
+        return
+    names = ", ".join(name[:2] for name in wishes.notebooks)
+    needed = wishes.assigned.needed
+    people = "one student" if needed == 1 else f"{needed} students"
+    yield f"Taken as assigned: {names}, each handed in by {people} or more. If it was other: --notebook 01,04"
+    for at, left in wishes.assigned.strays.items():
+        yield f"  {collected.students[at].owner}: {', '.join(name[:2] for name in left)} left out"
+
+
+def notebooks_called(chosen: Sequence[str]) -> tuple[str, ...]:
+    """Notebooks by number or by name, in the order of the course."""
     known = {name[:2]: name for name in questions.titles()}
-    for one in chosen:
+    wanted = numbered(chosen)
+    for one in wanted:
         if one not in known and one not in known.values():
             raise click.ClickException(f"There is no notebook {one!r}: choose from {', '.join(known)}.")
-    return tuple(known.get(one, one) for one in chosen)
+    return tuple(name for number, name in known.items() if {number, name} & set(wanted))

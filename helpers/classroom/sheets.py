@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .writing import whole
+
 # What a spreadsheet takes for a formula, full-width forms included, also behind spaces.
 _FORMULA = tuple("=+-@|%\uff1d\uff0b\uff0d\uff20")
 
@@ -41,7 +43,7 @@ def uncell(text: str) -> str:
 
 def write_sheet(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a CSV file. The byte order mark tells Excel that names with accents are UTF-8."""
-    with open(path, "w", encoding="utf-8-sig", newline="") as file:
+    with whole(path, encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(head)
         writer.writerows([cell(value) for value in row] for row in rows)

@@ -23,6 +23,8 @@ LINES = 5_000  # of one student; the whole course makes about a hundred
 ENOUGH = 3  # known cell ids that make a notebook known
 NUMBERS = 20  # sets of numbers on which one question is answered
 ANSWER = 2_000  # characters of one answer
+NOT_KEPT = "its cards say committed, but the answers are not stored in it: ask for my_predictions.jsonl"
+NOT_RUN = "but never run, or the outputs were cleared"
 EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)  # before the course there was
 
 _MARK = re.compile(rb"^[ \t]*(<{7}|={7}|>{7}|\|{7})( |\r?$)", re.MULTILINE)
@@ -150,7 +152,7 @@ def read_notebook(data: bytes) -> _Found:
     """
     found = _Found()
     cells = cells_of(data)
-    found.notebook, said = _recognised(cells)
+    found.notebook, said = recognised(cells)
     found.problems += said
     if len(data) > FLOOD:
         sizes = [len(str(cell.get("outputs", ""))) for cell in cells]
@@ -265,7 +267,7 @@ def _ids_of() -> dict[str, set[str]]:
     return ids
 
 
-def _recognised(cells: list[dict]) -> tuple[str, list[str]]:
+def recognised(cells: list[dict]) -> tuple[str, list[str]]:
     """Which notebook of the course the cells belong to: by their ids, else by the questions that they name."""
     ids = {cell["id"] for cell in cells if isinstance(cell.get("id"), str)}
     known = Counter({notebook: len(mine & ids) for notebook, mine in _ids_of().items()})
@@ -352,7 +354,7 @@ def _why_empty(cells: list[dict]) -> list[str]:
     """What to tell of a notebook without committed answers, where it is not simply untouched."""
     shown_text = [_text(output) for cell in cells for output in _list(cell.get("outputs"))]
     if any(re.match(r"Predict [\w-]+: committed", text) for text in shown_text):
-        return ["its cards say committed, but the answers are not stored in it: ask for my_predictions.jsonl"]
+        return [NOT_KEPT]
     typed = [
         name
         for cell in cells
@@ -362,7 +364,7 @@ def _why_empty(cells: list[dict]) -> list[str]:
     if typed:
         ids = ", ".join(typed[:3])
         what = "prediction is" if len(typed) == 1 else "predictions are"
-        return [f"{len(typed)} {what} typed in ({ids}), but never run, or the outputs were cleared"]
+        return [f"{len(typed)} {what} typed in ({ids}), {NOT_RUN}"]
     return []
 
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import ceil
 from typing import NamedTuple
 
 from .. import questions
@@ -19,6 +20,7 @@ from .submissions import Answer, Student
 from .workers import spread
 
 FEW = 5  # fewer people than this are not broken down
+PART = 10  # a notebook that one in so many of a class hand in is taken to be assigned
 PRETEST = "-pre-"  # committed before the course, so that it says nothing about what was learned
 
 
@@ -294,6 +296,37 @@ class Progress(NamedTuple):
     some: list[int]
     none: list[int]  # handed in without any answer
     missing: list[int]  # not handed in
+
+
+class Assigned(NamedTuple):
+    """Which notebooks a class was asked for, as far as what it handed in tells."""
+
+    notebooks: tuple[str, ...]
+    strays: dict[int, list[str]]  # by position in the class: notebooks that only few handed in
+    needed: int  # how many have to hand a notebook in
+
+
+def assigned(collected: Class) -> Assigned:
+    """
+    Take as assigned what a tenth of the class and at least two people handed in; in a class under five, one.
+
+    The class are those who handed in something of the course. Lines of a record alone do not hand a notebook in
+    where there are notebooks: a record holds what its owner answered in the whole course.
+    """
+    mine = {at: _handed_in(student) for at, student in enumerate(collected.students)}
+    counts = Counter(name for names in mine.values() for name in names)
+    people = sum(map(bool, mine.values()))
+    needed = 1 if people < FEW else max(2, ceil(people / PART))
+    notebooks = tuple(name for name in questions.titles() if counts[name] >= needed)
+    notebooks = notebooks or tuple(name for name in questions.titles() if counts[name])
+    strays = {at: sorted(names - set(notebooks)) for at, names in mine.items() if names - set(notebooks)}
+    return Assigned(notebooks, strays, needed)
+
+
+def _handed_in(student: Student) -> set[str]:
+    if student.notebooks:
+        return set(student.notebooks)
+    return {questions.get(answer.question).notebook for answer in student.answers}
 
 
 def progress(collected: Class, notebooks: Sequence[str] = ()) -> list[Progress]:
