@@ -1,4 +1,4 @@
-"""What a call costs here and now: peak bytes, median seconds, how both grow with T, and whether it would fit at all.
+"""What a call costs here and now: peak bytes, seconds at best, how both grow with T, and whether it would fit at all.
 
 Peaks are counted by tracemalloc, to which Python and NumPy report what they allocate. It does not see what other
 libraries take by themselves: PyTorch, JAX, the workspace of BLAS.
@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -122,9 +121,9 @@ def peak_bytes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
 
 
 def seconds(function: Callable[..., Any], *args: Any, rounds: int = 5) -> float:
-    """Time a call: once to warm up, then the median of `rounds`."""
+    """Time a call: once to warm up, then the shortest of `rounds`, since whatever else runs can only make it longer."""
     function(*args)
-    return median(_timed(function, args) for _ in range(validate.whole_number("rounds", rounds)))
+    return min(_timed(function, args) for _ in range(validate.whole_number("rounds", rounds)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +134,7 @@ class Growth:
     ----------
     T : ndarray of int
     seconds : ndarray
-        Medians.
+        The shortest of the timed calls.
     bytes : ndarray of int
         Peaks.
     """

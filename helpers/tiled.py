@@ -13,7 +13,7 @@ import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -162,10 +162,10 @@ def tiled_attention(
         with np.errstate(all="ignore"):  # exp(-1000) is 0, and should be
             for batch, rows in jobs:
                 q = problem.scaled_queries(batch, rows)
-                state = problem.begin(part_of[batch][rows] for part_of in results)
+                _, total, weighted = state = problem.begin(each[batch][rows] for each in results)
                 for keys in problem.key_tiles(rows):
                     _visit(problem, batch, rows, keys, q, state, buffer)
-                state[2][...] /= _divisor(state[1])
+                weighted /= _divisor(total)
 
     jobs = problem.jobs()
     _share_out(work, jobs, problem.n_threads(len(jobs)))
@@ -273,7 +273,7 @@ def _visit(
     rows: slice,
     keys: slice,
     q: Floats,
-    state: Sequence[Floats],
+    state: tuple[Floats, Floats, Floats],
     buffer: Floats,
 ) -> bool:
     """Compute the scores of one tile and add them to the state; False where no cell of it is allowed."""

@@ -633,11 +633,15 @@ def test_hints_come_one_after_the_other(monkeypatch):
         assert hint("01-softmax") is None
     hint("04-causal-pattern")
     hint("no-such")
+    hint("08-growth")
+    hint("08-no-such")
     texts = list(map(repr, shown))
     for text, number in zip(texts, (1, 2, 3, 3, 1), strict=False):
         assert f"Hint {number} of 3" in text
     assert EXERCISES["01-softmax"].hints[2] in texts[3]
-    assert "There is no exercise" in texts[5]
+    assert "There is no exercise" in texts[5] and "01-softmax" in texts[5]
+    assert "08-growth is a question" in texts[6]
+    assert "08-next-score" in texts[7] and "01-softmax" not in texts[7]
 
 
 @pytest.mark.parametrize("id", EXERCISES)

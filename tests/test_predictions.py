@@ -228,6 +228,58 @@ def test_where_truth_and_a_wrong_program_fit_another_digit_is_asked_for(page: Pa
         del questions.load()["99-close"]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ([32, 512, 16], "32, 512, 16", ["32 MiB", 512, "16 GiB"]),
+    ids=("numbers", "a text", "a unit forgotten"),
+)
+def test_bytes_without_a_unit_are_asked_for_it(page: Page, tmp_path: Path, answer: Any) -> None:
+    predict("08-bytes", answer, because="counted", sure=2)
+    assert "32 MiB" in page.text and "unit" in page.text
+    assert lines(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("id", "answer"),
+    (
+        ("08-bytes", ["32 MiB", "512 MiB", "16 GiB"]),
+        ("08-bytes", [33554432, 536870912, 17179869184]),
+        ("06-dense", 400),  # what a known wrong program gives
+        ("08-bytes", ["32 B", "512 B", "16 B"]),
+    ),
+)
+def test_bytes_that_are_meant_are_committed(page: Page, tmp_path: Path, id: str, answer: Any) -> None:
+    predict(id, answer, because="counted", sure=2)
+    assert len(lines(tmp_path)) == 1
+
+
+def test_bytes_that_part_are_said_in_units(page: Page) -> None:
+    predict("08-bytes", ["8 MiB", "512 MiB", "16 GiB"], because="counted", sure=2)
+    compare("08-bytes")
+    assert "you 8 MiB, the run 32 MiB" in page.text
+
+
+@pytest.mark.parametrize(
+    ("measured", "judged"),
+    ((9.3, True), (4.0, True), (0.9, False), (37.9, False), (float("nan"), False)),
+)
+def test_a_measurement_that_shows_something_else_judges_nobody(
+    page: Page, measured: float, judged: bool
+) -> None:
+    predict("08-block", "between", because="mostly rows", sure=2)
+    compare("08-block", np.round(measured, 1))
+    assert ("your prediction and the run agree" in page.text) == judged
+    assert ("believe the run" in page.text) != judged
+    assert f"{measured:.3g}" in page.text
+
+
+def test_a_measurement_without_an_upper_end_names_the_lower(page: Page) -> None:
+    predict("08-time", "dense", because="loops", sure=3)
+    compare("08-time", 0.2)
+    assert "expected is at least 1.1" in page.text
+    assert CATALOGUE["loops-are-slow"].verdict not in page.text
+
+
 def test_the_first_commit_stays_and_a_change_of_mind_is_a_further_line(page: Page, tmp_path: Path) -> None:
     for answer in ([0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25], [0.4, 0.2, 0.2, 0.2]):
         predict("99-row", answer, because="so", sure=1)

@@ -53,6 +53,7 @@ def execute(sources: list[str]) -> tuple[dict, list[tuple]]:
 def test_words_resolve(question: Question) -> None:
     said = [
         question.text,
+        question.asks,
         *map(question.say, (question.explanation, question.because, question.wrong_and_sure)),
     ]
     assert question.prompt and question.explanation and question.because
@@ -76,6 +77,9 @@ def test_one_answer_is_right(question: Question) -> None:
         assert question.right_key in keys
         assert sum(option.right for option in question.options) == (question.task is None)
         assert question.option(question.right_key).misconception is None
+        if question.expected:
+            low, high = question.expected
+            assert 0 < low < high, "a measurement is expected between two numbers, the smaller one first"
     elif question.kind in NUMERIC:
         assert np.all(np.isfinite(np.asarray(question.truth, dtype=float)))
     for labels, size in zip((question.labels, question.row_labels), question.shape[::-1], strict=False):

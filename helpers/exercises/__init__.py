@@ -52,7 +52,7 @@ def check(
     'not-normalised'
     """
     if id not in EXERCISES:
-        return Result(None, f"There is no exercise {id!r}. Known: {', '.join(EXERCISES)}.")
+        return _unknown(id)
     exercise = EXERCISES[id]
     if framework not in exercise.frameworks:
         known = ", ".join(exercise.frameworks)
@@ -103,7 +103,7 @@ def check_task(
 def hint(id: str) -> None:
     """Show the next of an exercise's three hints; after the third, that one again."""
     if id not in EXERCISES:
-        _show(Result(None, f"There is no exercise {id!r}. Known: {', '.join(EXERCISES)}."))
+        _show(_unknown(id))
         return
     hints = EXERCISES[id].hints
     at = min(_hints_given.get(id, 0), len(hints) - 1)
@@ -129,6 +129,19 @@ def solution(id: str, framework: str = "numpy") -> None:
         said = "Set it beside your own, line by line: where do they part?"
         rows = (("one way", SOLUTIONS[name].strip()),)
         _show(Result(None, "One way to write it", exercise=id, rows=rows, said=(said,)))
+
+
+def _unknown(id: Any) -> Result:
+    """Say that there is no such exercise, what the id is instead, and which ones that notebook has."""
+    from .. import questions
+
+    if id in questions.load():
+        return Result(
+            None,
+            f"{id} is a question: commit a prediction, and the run explains it. Hints are for exercises.",
+        )
+    here = [name for name in EXERCISES if name[:2] == str(id)[:2]] or list(EXERCISES)
+    return Result(None, f"There is no exercise {id!r}. Known: {', '.join(here)}.")
 
 
 def _solution_name(id: str, framework: str) -> str:

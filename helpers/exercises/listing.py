@@ -207,7 +207,7 @@ EXERCISES: dict[str, Exercise] = {
             "One more tile of scores, for several queries",
             "next_tile",
             (
-                "It is your first step with several scores at once, and each query keeps to its own row.",
+                "Step 1 again, one row per query. Which functions are max and + for whole rows?",
                 "scores.max(axis=-1, keepdims=True) is (n_q, 1), like running_max: np.maximum takes the larger of the "
                 "two in each row.",
                 "Shrink running_sum by exp(running_max - new_max). Add the sum of exp(scores - new_max) along axis=-1, "

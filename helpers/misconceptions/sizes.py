@@ -254,7 +254,8 @@ belief(
 belief(
     "flash-approx",
     "FlashAttention leaves out the small weights.",
-    verdict="another order of exact sums is taken for an approximation",
-    why="Tile by tile with a running maximum the result equals the dense one to rounding, whatever the tile.",
+    verdict="small weights are taken to be left out",
+    why="Every weight is added, however small. Tile by tile with a running maximum the result equals the dense one to "
+    "rounding, whatever the tile.",
     source="TinyTorch, Q5",
 )

@@ -201,6 +201,35 @@ def sum_restarted_of_each(scores, running_max, running_sum):
 
 
 @wrong(
+    "online-new-less-old",
+    "next_score",
+    "The new score is taken less the maximum so far.",
+    verdict="the new score's exponential is taken less the old maximum",
+    why="All exponentials in the sum must be taken less the same maximum, and from now on that is the new one.",
+)
+def new_less_old(running_max, running_sum, score):
+    new_max = max(running_max, score)
+    return np.array([new_max, running_sum * np.exp(running_max - new_max) + np.exp(score - running_max)])
+
+
+@also("online-new-less-old", "next_tile")
+def tile_less_old(scores, running_max, running_sum):
+    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+    exps = np.exp(scores - running_max)
+    return np.hstack(
+        [new_max, running_sum * np.exp(running_max - new_max) + exps.sum(axis=-1, keepdims=True)]
+    )
+
+
+@also("online-new-less-old", "add_tile")
+def tile_and_values_less_old(scores, V, running_max, running_sum, out):
+    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+    shrink, exps = np.exp(running_max - new_max), np.exp(scores - running_max)
+    total = running_sum * shrink + exps.sum(axis=-1, keepdims=True)
+    return np.hstack([new_max, total, out * shrink + exps @ V])
+
+
+@wrong(
     "online-plain-sum",
     "next_score",
     "The sum is that of the plain exponentials.",
@@ -233,11 +262,51 @@ def own_max_in_state(scores, V, running_max, running_sum, out):
     return np.hstack([new_max, total, out * shrink + exps @ V])
 
 
-@also("softmax-whole", "next_tile")
+@wrong(
+    "tile-one-max",
+    "next_tile",
+    "One maximum serves all queries.",
+    verdict="one maximum is taken for all queries",
+    why="Each query keeps its own. Less that of another, all exponentials of a row of low scores may come out as 0.",
+)
 def one_max_for_all(scores, running_max, running_sum):
     new_max = np.maximum(running_max, scores.max())  # of all queries
     total = running_sum * np.exp(running_max - new_max) + np.exp(scores - new_max).sum(axis=-1, keepdims=True)
     return np.hstack([new_max, total])
+
+
+@wrong(
+    "tile-one-sum",
+    "next_tile",
+    "The exponentials of the tile have one sum.",
+    verdict="the exponentials of all queries are put into one sum",
+    why="Each query has a row and a sum of its own: add along axis=-1, with keepdims=True.",
+)
+def one_sum_for_all(scores, running_max, running_sum):
+    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+    return np.hstack([new_max, running_sum * np.exp(running_max - new_max) + np.exp(scores - new_max).sum()])
+
+
+@also("tile-one-sum", "add_tile")
+def one_sum_in_state(scores, V, running_max, running_sum, out):
+    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+    shrink, exps = np.exp(running_max - new_max), np.exp(scores - new_max)
+    return np.hstack([new_max, running_sum * shrink + exps.sum(), out * shrink + exps @ V])
+
+
+@wrong(
+    "tile-divided",
+    "add_tile",
+    "After every tile the output is divided by the sum.",
+    verdict="the output is divided by the sum already",
+    why="`out` adds up exp(score - maximum) · value over all tiles. What is divided by the sum so far cannot be added "
+    "to what will be divided by a later one: divide once, after the last tile.",
+)
+def output_divided(scores, V, running_max, running_sum, out):
+    new_max = np.maximum(running_max, scores.max(axis=-1, keepdims=True))
+    shrink, exps = np.exp(running_max - new_max), np.exp(scores - new_max)
+    total = running_sum * shrink + exps.sum(axis=-1, keepdims=True)
+    return np.hstack([new_max, total, (out * shrink + exps @ V) / total])
 
 
 @wrong(
@@ -300,7 +369,8 @@ def averaged(Q, K, V, allowed, size):
     "row_in_tiles",
     "A larger score replaces what was there.",
     verdict="only the last tile counts",
-    why="The earlier keys keep their share: a new maximum makes it smaller, not 0.",
+    why="The earlier keys keep their share: a new maximum makes it smaller, not 0. In a program, see that the new "
+    "maximum is kept for the next tile.",
 )
 def last_tile_of_row(scores, values, size):
     some, theirs = row_tiles(scores, values, size)[-1]
@@ -309,8 +379,10 @@ def last_tile_of_row(scores, values, size):
 
 @also("tile-last-only", "tiled_attention")
 def last_tile(Q, K, V, allowed, size):
-    scores, values = tiles(Q, K, V, allowed, size)[-1]
-    return softmax(scores) @ values
+    lowest, total, out = np.finfo(float).min, 0.0, 0.0
+    for scores, values in tiles(Q, K, V, allowed, size):
+        _, total, out = added(scores, values, lowest, total, out)  # the new maximum is not kept
+    return out / total
 
 
 @wrong(
@@ -331,9 +403,22 @@ def without_rest(Q, K, V, allowed, size):
     return softmax(blocked(scaled(Q, K[:whole]), allowed[:, :whole])) @ V[:whole]
 
 
+@also("uniform", "row_in_tiles")
+def mean_of_values(scores, values):
+    return np.mean(values)
+
+
 @also("not-normalised", "row_in_tiles")
 def row_not_divided(scores, values):
     return np.exp(scores - scores.max()) @ values
+
+
+@also("not-normalised", "tiled_attention")
+def not_divided(Q, K, V, allowed, size):
+    largest, total, out = np.finfo(float).min, 0.0, 0.0
+    for scores, values in tiles(Q, K, V, allowed, size):
+        largest, total, out = added(scores, values, largest, total, out)
+    return out
 
 
 @wrong(
@@ -356,7 +441,7 @@ def starts_at_minus_inf(Q, K, V, allowed, size):
     "tiled_attention",
     "The maximum before the first score is 0.",
     verdict="the running maximum starts at 0, above scores that are all far below it",
-    why="Where the allowed scores are near -1000, every exponential less 0 is 0, and 0 / 0 is left.",
+    why="Where all allowed scores are far below 0, every exponential less 0 is 0, and 0 / 0 is left.",
 )
 def starts_at_zero(Q, K, V, allowed, size):
     largest, total, out = np.zeros((len(Q), 1)), 0.0, 0.0

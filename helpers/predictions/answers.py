@@ -41,6 +41,7 @@ def read(question: Question, raw: Any) -> Any:
         raise NotCommitted(str(error)) from None
     if question.kind in NUMERIC:
         _ask_for_a_digit(question, answer)
+        _ask_for_a_unit(question, answer)
     return answer
 
 
@@ -140,6 +141,21 @@ def _ask_for_a_digit(question: Question, answer: Any) -> None:
         raise NotCommitted("One more digit, please; if you mean a whole number exactly, type it as 1.0.")
 
 
+def _ask_for_a_unit(question: Question, answer: Any) -> None:
+    """Refuse a few bytes where none were meant: 32 for 32 MiB. What a known program gives may be as small."""
+    if question.unit is None:
+        return
+    bare = [
+        one
+        for one in flat_numbers(question, answer)
+        if one.value < 1000 and not one.text.strip()[-1:].isalpha()
+    ]
+    if bare and not any(
+        fits(question, answer, value) for value in (question.truth, *question.wrong.values())
+    ):
+        raise NotCommitted(f"{bare[0].text}: of what? Type the unit too, as in 32 MiB; for bytes, 32 B.")
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """What a committed answer agrees with: the run, a known wrong program, or neither."""
@@ -186,10 +202,18 @@ def first_difference(question: Question, answer: Any) -> str:
         return ""
     where = f"{_label(question, apart)}: " if len(run) > 1 else ""
     return (
-        f"The first number that parts from the run is {where}you {mine[apart]:g}, the run {run[apart]:.4g}."
+        f"The first number that parts from the run is {where}you {_amount(question, mine[apart], 'g')}, "
+        f"the run {_amount(question, run[apart])}."
         if where
-        else _size(mine[0], run[0])
+        else _size(question, mine[0], run[0])
     )
+
+
+def _amount(question: Question, value: float, form: str = ".4g") -> str:
+    """A number as a sentence says it: bytes in the unit that suits them."""
+    from ..measure import readable
+
+    return readable(value) if question.unit == "bytes" else f"{value:{form}}"
 
 
 def _label(question: Question, at: int) -> str:
@@ -201,16 +225,16 @@ def _label(question: Question, at: int) -> str:
     return f"entry {at}"
 
 
-def _size(mine: float, run: float) -> str:
+def _size(question: Question, mine: float, run: float) -> str:
     if mine == 0 or run == 0:
         return ""
     if mine * run < 0:
         return "The sign parts first."
     ratio = mine / run
     if 0.9 < ratio < 1.1:
-        return f"Near the run’s {run:.4g}, and not equal to it."
+        return f"Near the run’s {_amount(question, run)}, and not equal to it."
     if 0.5 < ratio < 2:
-        return f"Yours is {'larger' if ratio > 1 else 'smaller'} than the run’s {run:.4g}."
+        return f"Yours is {'larger' if ratio > 1 else 'smaller'} than the run’s {_amount(question, run)}."
     return (
         f"Yours is {ratio:.3g} times the run's."
         if ratio >= 2

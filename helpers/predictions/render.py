@@ -19,6 +19,9 @@ from . import answers, own
 Bundle = dict[str, Any]
 SURENESS = {1: "a guess", 2: "fairly sure", 3: "sure"}
 EARLIER = "The question has changed since this answer, so nothing is judged. You can still change your mind."
+CHANGED = (
+    "The numbers in the cell above are not the question’s any more, so nothing is judged; both are shown."
+)
 HELD = "Explained once your class opens the explanations."
 _LATER = "Later, run this cell again to change your mind; the first answer stays in the record."
 MOST_CELLS = 40  # a result with more numbers than this is not written out beside a choice
@@ -51,14 +54,14 @@ def card(question: Question, problems: list[str], path: str, open_code: bool = F
         style=style(),
         question=question,
         prompt=markdown(question.text),
-        ask=question.ask,
+        ask=question.asks,
         options=options,
         problems=problems,
         call=example_call(question),
         path=path,
         open=open_code,
     )
-    plain = [f"Predict {question.id}: {question.text}", question.ask]
+    plain = [f"Predict {question.id}: {question.text}", question.asks]
     plain += [
         f"  {letter}) {option.says}" for letter, option in zip("abcdefghij", question.options, strict=False)
     ]
@@ -177,7 +180,7 @@ def waiting(question: Question | None, text: str) -> Bundle:
 def comparison(question: Question, line: dict, value: Any, held: bool, coming_back: bool) -> Bundle:
     """Yours beside the run's, the verdict, the wrong program if one is known, and the explanation."""
     answer = line["answer"]
-    ran, changed = _ran(question, value)
+    ran, note = _ran(question, value)
     earlier = line["version"] != question.version
     if question.kind == "words":
         table, picture, plain = _one_line_each(
@@ -192,27 +195,31 @@ def comparison(question: Question, line: dict, value: Any, held: bool, coming_ba
     if not held:
         headline, words = EARLIER, {"plain": []}
         if not earlier:
-            headline, words = _words(question, line, changed, coming_back)
+            headline, words = (note, {"plain": []}) if note else _words(question, line, coming_back)
         context |= {"headline": headline, **words}
         said += [headline, *words["plain"]]
     html = _template("compare.html").render(style=style(), question=question, **context)
     return {"text/html": html, "text/plain": "\n".join(part for part in said if part)}
 
 
-def _ran(question: Question, value: Any) -> tuple[Any, bool]:
-    """The asked part of what the notebook computed, and whether that is other than the question's own numbers give."""
+def _ran(question: Question, value: Any) -> tuple[Any, str]:
+    """What the notebook computed, the asked part of it; and why nothing can be judged by it, if that is so."""
     from .. import tasks
 
-    if value is None or question.task is None:
-        return question.truth, False
+    if value is None:
+        return question.truth, ""
+    if question.expected:
+        return _measured(question, float(np.ravel(value)[0]))
+    if question.task is None:
+        return question.truth, ""
     own = question.run()
     if question.then:
         value = tuple(np.asarray(one) for one in value)
         same = all(agree(one, other) for one, other in zip(value, own, strict=True))
-        return (question.truth if same else tasks.read(value, question.part)), not same
+        return (question.truth if same else tasks.read(value, question.part)), "" if same else CHANGED
     if isinstance(question.truth, tuple):
         shape = tuple(value) if isinstance(value, tuple) else np.shape(value)
-        return shape, shape != question.truth
+        return shape, "" if shape == question.truth else CHANGED
     if isinstance(value, str) or np.shape(value) == np.shape(question.truth) != np.shape(own):
         ran = value
     elif np.shape(value) == np.shape(own):
@@ -221,7 +228,19 @@ def _ran(question: Question, value: Any) -> tuple[Any, bool]:
         ran = tasks.read([value], question.part.rpartition(" ")[0] + " 0")
     else:
         ran = value
-    return ran, not agree(ran, question.truth)
+    return ran, "" if agree(ran, question.truth) else CHANGED
+
+
+def _measured(question: Question, value: float) -> tuple[str, str]:
+    """What a measurement bears out: the right option, or, outside the range expected of it, nothing but itself."""
+    low, high = question.expected
+    if low <= value <= high:
+        return question.truth, ""
+    between = f"between {low:g} and {high:g}" if np.isfinite(high) else f"at least {low:g}"
+    return f"{value:.3g}", (
+        f"Measured was {value:.3g}, expected is {between}: nothing is judged. The machine may have been busy: run the "
+        "cell above again. If it stays so, believe the run."
+    )
 
 
 def _beside(question: Question, answer: Any, ran: Any, value: Any) -> tuple[Markup, Markup, str]:
@@ -350,11 +369,8 @@ def _numbers_behind(question: Question, value: Any) -> list[tuple[str, str]]:
     return rows
 
 
-def _words(question: Question, line: dict, changed: bool, coming_back: bool) -> tuple[str, dict[str, Any]]:
+def _words(question: Question, line: dict, coming_back: bool) -> tuple[str, dict[str, Any]]:
     """Headline and the rest of what is said below the numbers."""
-    if changed:
-        note = "The numbers in the cell above are not the question’s any more, so nothing is judged; both are shown."
-        return note, {"plain": []}
     diagnosis = answers.diagnose(question, line["answer"])
     words: dict[str, Any] = {"paragraphs": [], "plain": []}
     entry = CATALOGUE.get(diagnosis.misconception or "")

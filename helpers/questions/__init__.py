@@ -61,6 +61,9 @@ class Question:
     then: Mapping[str, Any] = field(default_factory=dict)
     fresh: Mapping[str, list] = field(default_factory=dict)
     why: Mapping[str, str] = field(default_factory=dict)  # by misconception, in place of the catalogue's own
+    expected: tuple[float, float] | None = (
+        None  # of a measurement: from where to where it bears out the right option
+    )
     names: Mapping[str, str] = field(
         default_factory=dict
     )  # of inputs that the notebook's cell calls otherwise
@@ -125,9 +128,14 @@ class Question:
 
     @property
     def text(self) -> str:
-        return self.prompt.format(
-            **self.inputs, **{f"then_{name}": value for name, value in self.then.items()}
-        )
+        return self._with_inputs(self.prompt)
+
+    @property
+    def asks(self) -> str:
+        return self._with_inputs(self.ask)
+
+    def _with_inputs(self, template: str) -> str:
+        return template.format(**self.inputs, **{f"then_{name}": value for name, value in self.then.items()})
 
     def renew(self, variant: str, tries: int = 500) -> Question:
         """The same question on fresh numbers, drawn from ``fresh`` by the variant's name.
@@ -196,6 +204,8 @@ def _build(notebook: str, raw: dict[str, Any]) -> Question:
     options = tuple(Option(**option) for option in raw.pop("options", ()))
     for name in ("labels", "row_labels", "misconceptions"):
         raw[name] = tuple(raw.get(name, ()))
+    if "expected" in raw:
+        raw["expected"] = tuple(raw["expected"])
     for option in options:
         if option.misconception and option.misconception not in CATALOGUE:
             raise ValueError(
