@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
+import orjson
+
 from .. import questions
 from ..misconceptions import CATALOGUE
 from ..predictions import record
@@ -210,6 +212,10 @@ def joined(value: Any) -> str:
 def _parsed(data: bytes) -> Any:
     if not data.strip(b"\x00 \t\r\n"):
         raise Unreadable(f"empty ({len(data)} bytes): ask for the file again")
+    try:
+        return orjson.loads(data)  # a third of json's time, and half of reading is this
+    except orjson.JSONDecodeError:
+        pass  # also what is readable and only unusual, such as NaN or a byte order mark
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
