@@ -14,10 +14,12 @@ from click.testing import CliRunner
 
 from helpers import questions
 from helpers.classroom.__main__ import cli
-from helpers.classroom.collect import ANSWERS, NAMES, Class, collect, load, save
+from helpers.classroom.arguments import numbered
+from helpers.classroom.collect import ANSWERS, NAMES, Class, collect, grouped, load, save, summary
 from helpers.classroom.handed_in import find, owner_of, without_person
 from helpers.classroom.submissions import Check, read_notebook, read_record
 from helpers.classroom.workers import spread
+from helpers.classroom.writing import whole
 from helpers.misconceptions import programs_for
 from tests import class_of
 from tests.class_of import LAYOUTS, NOTEBOOKS, learners, make, notebook
@@ -273,3 +275,92 @@ def test_a_made_up_class_is_the_same_each_time():
     first, second = (copy.deepcopy([one.lines for one in learners(3, seed=4)]) for _ in range(2))
     assert first == second
     assert class_of.LAYOUTS == LAYOUTS
+
+
+NOTHING = {
+    "empty": {},
+    "essay.py": "print(1)",
+    "marks.csv": "a,b",
+    "torn.zip": "PK",
+    "other": {"Ann_1_assignsubmission_file_/essay.docx": "x", "Bo_2_assignsubmission_file_/x.ipynb": "{"},
+}
+
+
+@pytest.mark.parametrize("command", ["collect", "report"])
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_holds_nothing_to_read_overwrites_nothing(name, command, tmp_path):
+    """The former result stays byte for byte, and what was found is named."""
+    out = tmp_path / "out"
+    line = [command, str(make(tmp_path / "class", 2)), "--to", str(out)]
+    assert CliRunner().invoke(cli, line).exit_code == 0
+    was = {path.name: path.read_bytes() for path in out.iterdir()}
+    if isinstance(NOTHING[name], dict):
+        (tmp_path / name).mkdir()
+        for file, text in NOTHING[name].items():
+            put(tmp_path / name, file, text)
+    else:
+        put(tmp_path, name, NOTHING[name])
+    ran = CliRunner().invoke(cli, [command, str(tmp_path / name), "--to", str(out)])
+    assert ran.exit_code == 1 and "could be read, and nothing was written" in ran.output
+    expected = {"empty": "no file", "other": "essay.docx: not a notebook (.docx)"}.get(name, name)
+    assert expected in ran.output
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == was
+
+
+def test_a_failure_in_the_middle_leaves_the_former_file(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("former", encoding="utf-8")
+    with pytest.raises(ZeroDivisionError), whole(path, encoding="utf-8") as file:
+        file.write("half")
+        file.flush()
+        1 / 0  # noqa: B018
+    assert [(one.name, one.read_text(encoding="utf-8")) for one in tmp_path.iterdir()] == [
+        ("page.html", "former")
+    ]
+    with whole(path, encoding="utf-8") as file:
+        file.write("new")
+    assert [(one.name, one.read_text(encoding="utf-8")) for one in tmp_path.iterdir()] == [
+        ("page.html", "new")
+    ]
+
+
+def test_one_notebook_can_be_read_by_itself(learner, tmp_path):
+    put(tmp_path, f"ann {ROW.name}", notebook(ROW, learner.lines))
+    (student,) = collect([tmp_path / f"ann {ROW.name}"], workers=1).students
+    assert (student.owner, list(student.notebooks)) == ("ann", [ROW.stem])
+
+
+def test_one_persons_files_with_one_problem_are_one_line(learner, tmp_path):
+    """Of Colab: no ids, no metadata. Two problems of three files each are two lines; another person's stay apart."""
+    for who in ("Carl", "Dora"):
+        for path in NOTEBOOKS[:3]:
+            content = notebook(path, learner.lines)
+            for cell in content["cells"]:
+                cell.pop("id")
+                for output in cell.get("outputs", ()):
+                    output["metadata"] = {}
+            put(tmp_path / "week" / who, path.name, content)
+    found = grouped(collect([tmp_path / "week"], workers=1).all_problems)
+    assert [(one.owner, len(files)) for one, files, _ in found] == [("Carl", 3)] * 2 + [("Dora", 3)] * 2
+    assert "taken for 00, 01, 02 by the questions it asks" in found[0][2]
+    assert summary(collect([tmp_path / "week"], workers=1)).count("\n") == 4
+
+
+def test_notebooks_are_named_as_one_types_them():
+    assert numbered(["1", "01,4", " 10 , 02_from_rows_to_matrices"]) == [
+        "01",
+        "01",
+        "04",
+        "10",
+        "02_from_rows_to_matrices",
+    ]
+
+
+@pytest.mark.parametrize("command", ["report", "collect"])
+def test_a_file_in_the_place_of_the_folder_is_said(command, tmp_path):
+    put(tmp_path, "taken", "x")
+    folder = str(make(tmp_path / "class", 1))
+    for to in ("taken", "taken/deeper"):
+        ran = CliRunner().invoke(cli, [command, folder, "--to", str(tmp_path / to)])
+        assert ran.exit_code == 1 and "taken is a file" in ran.output
+    assert (tmp_path / "taken").read_text(encoding="utf-8") == "x"

@@ -110,6 +110,22 @@ def test_a_browser_loads_the_page_and_nothing_else(made):
     assert "exps / exps.sum(axis=-1, keepdims=True)" in text, "the solution stands in it"
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("01_one_row_by_hand", "With the course’s numbers."),
+        ("10_check_your_understanding", "With the class’s own numbers, spring-1."),
+    ],
+)
+def test_a_page_says_that_it_is_the_key_to_what_and_with_which_numbers(made, name, said):
+    text = (made / f"{name}.html").read_text(encoding="utf-8")
+    heading = f"Answer key: {name[:2]} {questions.titles()[name]}"
+    assert f"<title>{heading}</title>" in text
+    assert f">{heading}</h1>" in text and said in text
+    body = text.partition("<body")[2]
+    assert body.index(heading) < body.index(said) < body.index("jp-Cell")
+
+
 def test_a_page_is_the_same_byte_for_byte_when_written_again(made, tmp_path):
     copy = tmp_path / "01_one_row_by_hand.ipynb"
     copy.write_bytes((made / copy.name).read_bytes())

@@ -94,15 +94,15 @@ def half(released: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return filled
 
 
-def hand_in(course: Path, student: str, notebook: nbformat.NotebookNode) -> None:
+def hand_in(course: Path, student: str, notebook: nbformat.NotebookNode, name: str = NAME) -> None:
     folder = course / "submitted" / student / "week1"
-    folder.mkdir(parents=True)
-    nbformat.write(notebook, folder / f"{NAME}.ipynb")
+    folder.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, folder / f"{name}.ipynb")
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory) -> Path:
-    """A whole course: one assignment, seven students, everything nbgrader makes of them."""
+    """A whole course: one assignment, eight students, everything nbgrader makes of them."""
     optional("nbgrader")
     course, scratch = tmp_path_factory.mktemp("course"), tmp_path_factory.mktemp("scratch")
     made = CliRunner().invoke(command, ["04", "--nbgrader", "--to", str(course), "--name", "week1", "--held"])
@@ -132,9 +132,13 @@ def course(tmp_path_factory) -> Path:
     hand_in(course, "copied", copied)
     torn.cells.remove(cell(torn, "grade-masked-weights"))
     hand_in(course, "torn", torn)
+    hand_in(course, "renamed", released(), "old (1)")
+    os.utime(course / "submitted" / "renamed" / "week1" / "old (1).ipynb", (1, 1))
+    hand_in(course, "renamed", half(released()), "final (2)")
     nbformat.write(run(hostile, scratch / "hostile.jsonl"), course / "believed.ipynb")
     said = nbgrader(course, "autograde", "week1")
     assert f"{NAME} of copied: cell " in said, "a copy is reported with its place"
+    assert f"final (2).ipynb: taken for {NAME}.ipynb, by its cells" in said
     nbgrader(course, "generate_feedback", "week1")
     nbgrader(course, "export")
     return course
@@ -172,6 +176,35 @@ def test_the_scores_are_what_they_should_be(scores):
     assert scores["deadly"] == {**some, "predictions": 0}, "graded by its functions, though it never ran"
     assert scores["copied"] == some
     assert scores["torn"] == some
+    assert scores["renamed"] == some, "under the released name, the file saved last"
+
+
+def test_a_file_under_the_released_name_wins_and_strangers_are_left_alone(course, tmp_path):
+    from helpers.classroom.nbgrader_grading import by_released_names
+
+    source = course / "release" / "week1" / f"{NAME}.ipynb"
+    for name in (f"{NAME}.ipynb", "copy.ipynb"):
+        (tmp_path / name).write_bytes(source.read_bytes())
+    (tmp_path / "poem.ipynb").write_text("{}", encoding="utf-8")
+    was = (tmp_path / f"{NAME}.ipynb").read_bytes()
+    (tmp_path / "copy.ipynb").write_bytes(source.read_bytes() + b"\n")
+    paths = [str(tmp_path / name) for name in (f"{NAME}.ipynb", "copy.ipynb", "poem.ipynb")]
+    by_released_names(notebooks=paths, assignment="week1", student="ann")
+    assert sorted(Path(path).name for path in paths) == [f"{NAME}.ipynb", "poem.ipynb"]
+    assert (tmp_path / f"{NAME}.ipynb").read_bytes() == was
+
+
+def test_what_learners_need_besides_lies_beside_the_assignment(course):
+    """nbgrader hands out the notebook alone; the zip has the helpers, and pip takes it as any release."""
+    import zipfile
+
+    assert {path.name for path in (course / "release" / "week1").iterdir()} <= {
+        f"{NAME}.ipynb",
+        "class_settings.toml",
+    }
+    names = zipfile.ZipFile(course / "for_learners" / "attention-by-hand.zip").namelist()
+    assert {"attention-by-hand/start.py", "attention-by-hand/helpers/__init__.py"} <= set(names)
+    assert not any("04_masks" in name and name.endswith(".ipynb") for name in names)
 
 
 def test_in_its_own_kernel_a_submission_is_believed(course):

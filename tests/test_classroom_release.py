@@ -75,6 +75,11 @@ def test_every_file_that_start_py_names_is_there(held):
     assert missing == {"requirements-dev.txt"}
 
 
+@pytest.mark.parametrize("names", [["1", "4"], ["01,04"], ["1, 4"], ["04", "01_one_row_by_hand.ipynb"]])
+def test_notebooks_are_named_as_one_types_them(names):
+    assert [path.stem[:2] for path in chosen(names)] == ["01", "04"]
+
+
 def test_released_twice_it_is_the_same_byte_for_byte(tmp_path):
     one, other = (release(["04"], tmp_path / name, numbers="x") for name in ("one", "other"))
     assert one.read_bytes() == other.read_bytes()
@@ -163,6 +168,8 @@ def test_pip_takes_the_zip(tmp_path):
         (["01", "--numbers", "fresh-1"], "Numbers cannot be called 'fresh-1'"),
         (["01", "--numbers", "base"], "Numbers cannot be called 'base'"),
         (["01", "--name", "../up"], "'../up' cannot be used"),
+        (["01", "--name", "Woche 1 ä"], "choose another --name (letters from a to z, digits, - and _"),
+        (["01,77"], "There is no notebook 77"),
     ],
 )
 def test_what_cannot_be_released_is_said_before_anything_is_written(tmp_path, arguments, said):

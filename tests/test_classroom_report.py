@@ -17,10 +17,11 @@ from helpers import questions
 from helpers.classroom import clusters, page, tally
 from helpers.classroom.__main__ import cli
 from helpers.classroom.collect import Class, collect
+from helpers.classroom.handed_in import Problem
 from helpers.classroom.judging import MISFIT, NO_ANSWER, OTHER_WORDING, Asked, judge
 from helpers.classroom.report import write_report
 from helpers.classroom.roster import Person
-from helpers.classroom.submissions import Answer, Check, Student
+from helpers.classroom.submissions import NOT_KEPT, Answer, Check, Student
 from helpers.classroom.tally import FEW
 from helpers.misconceptions import CATALOGUE, programs_for
 from helpers.predictions import answers, overview
@@ -282,12 +283,15 @@ def test_on_numbers_of_their_own_people_are_alike_who_part_alike():
 
 def test_names_stand_only_where_they_are_wanted(tmp_path):
     collected = collect([make(tmp_path / "class", 6)], workers=1)
-    without = write_report(collected, tmp_path / "a", page.Wishes(roster=(Person("Learner 0001"), Person("Nobody Here"))))
+    listed = (Person("Learner 0001"), Person("Nobody Here"))
+    without = write_report(collected, tmp_path / "a", page.Wishes(roster=listed))
     assert "Learner" not in without.read_text(encoding="utf-8")
     assert "Nobody" not in without.read_text(encoding="utf-8")
     assert "Learner" not in (tmp_path / "a" / "marks.csv").read_text(encoding="utf-8-sig")
     named = write_report(
-        collected, tmp_path / "b", page.Wishes(names=True, roster=(Person("0001, LEARNER"), Person("Nobody Here")))
+        collected,
+        tmp_path / "b",
+        page.Wishes(names=True, roster=(Person("0001, LEARNER"), Person("Nobody Here"))),
     )
     assert "Of 2 on the class list, 1 has handed in nothing: Nobody Here." in named.read_text(
         encoding="utf-8"
@@ -311,6 +315,161 @@ def test_marks_count_what_was_committed_unless_asked(tmp_path):
     path = write_report(collected, tmp_path / "b", wishes, mark="right")
     assert [row["right %"] for row in sheet(tmp_path / "b", "marks.csv")] == ["100.0", "", "100.0", "0.0", ""]
     assert "but you asked for it" in path.read_text(encoding="utf-8")
+
+
+def handing_in(*notebooks: str, lines: int | None = None) -> Student:
+    """Somebody who handed in notebooks by number, all or some of their predictions committed."""
+    stems = [stem for stem in questions.titles() if stem[:2] in notebooks]
+    mine = [said(one.id, None) for stem in stems for one in list(questions.of_notebook(stem))[:lines]]
+    return Student(f"Person {'/'.join(notebooks)}", mine, notebooks=dict.fromkeys(stems, 1))
+
+
+def test_the_per_cent_are_of_what_was_assigned(tmp_path):
+    """Twenty hand in 01 and 04, one of them the wrong week as well, and one the wrong week alone."""
+    both = [handing_in("01", "04") for _ in range(20)]
+    both[3] = handing_in("01", "04", "09")
+    collected = Class([*both, handing_in("07")])
+    assigned = tally.assigned(collected)
+    assert [name[:2] for name in assigned.notebooks] == ["01", "04"]
+    assert {at: [name[:2] for name in names] for at, names in assigned.strays.items()} == {
+        3: ["09"],
+        20: ["07"],
+    }
+    text = write_report(collected, tmp_path, page.Wishes()).read_text(encoding="utf-8")
+    rows = sheet(tmp_path, "marks.csv")
+    assert list(rows[0]) == ["submission", "01 %", "04 %", "committed %"]
+    assert [row["committed %"] for row in rows] == ["100.0"] * 20 + ["0.0"]
+    assert (
+        "Taken as assigned, because at least 3 students" in text and "--notebook 01,04,07 takes it in" in text
+    )
+    started = text.partition('id="started"')[2].partition("</section>")[0]
+    assert "07 " not in started and "09 " not in started
+    assert "Submission 21: handed in 07, and none of 01, 04" in text
+    rows = sheet(
+        write_report(collected, tmp_path, page.Wishes(notebooks=assigned.notebooks[:1])).parent, "marks.csv"
+    )
+    assert list(rows[0]) == ["submission", "01 %", "committed %"]
+
+
+@pytest.mark.parametrize(
+    ("hands_in", "needed", "expected"),
+    [
+        ([("01",)] * 3 + [("07",)], 1, ["01", "07"]),
+        ([("01",)] * 5 + [("07",)], 2, ["01"]),
+        ([("01",)] * 20 + [("07",)] * 2, 3, ["01"]),
+        ([("01",)] * 18 + [("07",)] * 2, 2, ["01", "07"]),
+        ([("00", "01")] * 6, 2, ["00", "01"]),
+        ([(f"0{at}",) for at in range(6)], 2, [f"0{at}" for at in range(6)]),
+    ],
+)
+def test_a_tenth_and_two_people_make_a_notebook_assigned(hands_in, needed, expected):
+    assigned = tally.assigned(Class([handing_in(*one) for one in hands_in]))
+    assert (assigned.needed, [name[:2] for name in assigned.notebooks]) == (needed, expected)
+
+
+def test_a_record_alone_hands_in_what_it_answers():
+    lines = [said("01-order", "one key"), said("04-first-row", ["1", "0", "0", "0"])]
+    with_notebook = Student("a", lines, notebooks={"01_one_row_by_hand": 1})
+    assert [name[:2] for name in tally.assigned(Class([Student("a", lines)])).notebooks] == ["01", "04"]
+    assert [name[:2] for name in tally.assigned(Class([with_notebook])).notebooks] == ["01"]
+
+
+def test_whom_to_ask_again_and_why(tmp_path):
+    whole = [handing_in("01", "04") for _ in range(6)]
+    unread = Student(
+        "Dora", problems=[Problem("week/Dora_7_assignsubmission_file_/Dora.docx", "not a notebook", "Dora")]
+    )
+    never = Student("Tom", notebooks={"01_one_row_by_hand": 1})
+    half = Student("Uli", handing_in("04").answers, notebooks=dict.fromkeys(whole[0].notebooks, 1))
+    colab = Student(
+        "Carl", notebooks={"01_one_row_by_hand": 1}, problems=[Problem("x.ipynb", NOT_KEPT, "Carl")]
+    )
+    collected = Class([*whole, unread, never, half, colab])
+    text = write_report(collected, tmp_path, page.Wishes()).read_text(encoding="utf-8")
+    assert (
+        "<strong>1 of 10 handed in nothing that could be read, 2 handed in notebooks with nothing committed"
+        in text
+    )
+    assert text.index("1 of 10 handed in nothing") < text.index('id="first"')
+    again = re.findall(r"<li>(.*)</li>", text.partition('id="again"')[2].partition("</section>")[0])
+    assert again == [
+        "Submission 7: a file of kind .docx: not a notebook",
+        "Submission 8: 01 handed in, nothing committed: was it run and saved?",
+        "Submission 9: 01 handed in, nothing committed: was it run and saved?",
+        "Submission 10: 01 handed in, nothing committed: the answers were not saved in it; please hand in "
+        "my_predictions.jsonl as well",
+    ]
+    named = write_report(collected, tmp_path, page.Wishes(names=True)).read_text(encoding="utf-8")
+    assert "<li>Dora: Dora.docx: not a notebook</li>" in named
+    assert 'id="again"' not in write_report(Class(whole), tmp_path, page.Wishes()).read_text(encoding="utf-8")
+
+
+def test_every_belief_of_the_three_has_a_line_that_starts_a_vote(written):
+    text = written.read_text(encoding="utf-8")
+    starts = re.findall(r"<code>python -m helpers.classroom live ([\w-]+)</code>", text)
+    assert len(starts) == 3 and all(name in questions.load() for name in starts)
+
+
+def test_the_first_beliefs_say_by_what_they_are_ordered(written):
+    text = written.read_text(encoding="utf-8")
+    assert "in the order of people by sureness, not of per cent" in text.partition("</h2>")[0]
+
+
+def test_what_a_belief_was_shown_in_makes_sense_by_itself():
+    """The question before comes along where the prompt goes on with it."""
+    people = [[said("04-first-row-hot", ["0.325", "0.225", "0.225", "0.225"], sure=3)] for _ in range(5)]
+    (first,) = report(a_class(*people))["first"]
+    assert first["question"] == "04-first-row-hot" and first["prompt"].startswith("<p>The same row")
+    assert first["context"]["earlier"]["id"] == "04-first-row"
+    assert "under the causal pattern" in first["context"]["earlier"]["prompt"]
+
+
+def test_the_menu_and_the_headings_say_the_same(written):
+    text = written.read_text(encoding="utf-8")
+    for name in ("unknown", "exercises", "questions", "started", "sure"):
+        (linked,) = re.findall(rf'<a href="#{name}">([^<]+)</a>', text)
+        assert f'<h2 id="{name}">{linked}</h2>' in text
+
+
+def test_the_largest_clusters_come_first_and_the_rest_is_folded(tmp_path):
+    many = [
+        [said("01-weights", [f"{0.01 * at:.2f}", "0.99"], because=f"group {at}")]
+        for at in range(5, 15, 1)
+        for _ in range(5)
+    ]
+    text = write_report(a_class(*many), tmp_path, page.Wishes()).read_text(encoding="utf-8")
+    section = text.partition('id="unknown"')[2].partition("</section>")[0]
+    shown, _, folded = section.partition("<details>")
+    assert shown.count("<article>") == page.NEW < shown.count("<article>") + folded.count("<article>")
+
+
+def test_answers_on_numbers_of_their_own_say_how_far_they_spread():
+    question = questions.get("10-output")
+    people = []
+    for at in range(6):
+        variant = f"2026-11-02T10:00:0{at}Z"
+        far = answers.read(question.renew(variant), [900 + at] * len(question.truth))
+        people.append([said("10-output", far, variant=variant)])
+    (one,) = tally.by_question(tally.events(a_class(*people)))
+    found = [cluster.said for cluster in clusters.clusters(one.groups[0])]
+    assert all("on numbers of their own" in text for text in found)
+    assert any(
+        re.search(r"^\d answers .*none alike: from 90\d to 90\d, median 90\d", text) for text in found
+    ), found
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"), [("01,04", ["01", "04"]), ("4", ["04"]), ("1, 4", ["01", "04"])]
+)
+def test_notebooks_are_called_by_number_in_any_of_the_usual_ways(typed, expected, tmp_path):
+    folder = str(make(tmp_path / "class", 3))
+    ran = CliRunner().invoke(cli, ["report", folder, "--notebook", typed, "--to", str(tmp_path / "out")])
+    assert ran.exit_code == 0, ran.output
+    marks = sheet(tmp_path / "out", "marks.csv")[0]
+    assert [name[:2] for name in marks if name.endswith(" %") and name[0] == "0"] == expected
+    assert "Taken as assigned" not in ran.output
+    ran = CliRunner().invoke(cli, ["report", folder, "--notebook", "01", "04", "--to", str(tmp_path / "out")])
+    assert ran.exit_code == 2 and "write --notebook 01,04" in " ".join(ran.output.split())
 
 
 def test_who_has_not_started():
@@ -411,7 +570,9 @@ def browser() -> Iterator:
         found.close()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 320)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 700), ("dark", 700), ("light", 320)]
+)
 def test_the_page_in_a_browser(browser, written, scheme, width):
     axe = optional("axe_playwright_python.sync_playwright").Axe()
     shown = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
@@ -426,3 +587,16 @@ def test_the_page_in_a_browser(browser, written, scheme, width):
     shown.keyboard.press("Tab")
     assert shown.evaluate("document.activeElement.textContent") == "Next lecture"
     shown.close()
+
+
+def test_a_table_that_is_cut_off_says_so(browser, written):
+    """At 700 pixels a line above the table and a shadow at its edge; at 1280 all of it is there, and no line."""
+    hint = """one => getComputedStyle(one, "::before").content"""
+    for width, cut in ((700, True), (1280, False)):
+        shown = browser.new_page(viewport={"width": width, "height": 800})
+        shown.goto(written.as_uri())
+        table = shown.locator(".believed").first
+        assert (table.evaluate("one => one.scrollWidth > one.clientWidth + 1"), width) == (cut, width)
+        assert ("Scroll sideways" in table.evaluate(hint)) == cut
+        assert "gradient" in table.evaluate("one => getComputedStyle(one).backgroundImage")
+        shown.close()

@@ -96,8 +96,11 @@ def find(sources: Iterable[str | os.PathLike[str]]) -> tuple[list[File], list[Pr
             found = _in_folder(source, aside)
         elif source.suffix.lower() in (".ipynb", ".jsonl"):
             found = [_file((source.name,), source.parent, str(source), None)]
-        else:
+        elif source.suffix.lower() == ".zip" or zipfile.is_zipfile(source):
             found = _in_zip(source, aside)
+        else:
+            found = []
+            aside.append(Problem(shown(source.name), "neither a folder, nor a zip, nor a notebook: not read"))
         found, aside = _told_apart(found, aside)
         files += found
         problems += aside

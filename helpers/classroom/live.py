@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -28,7 +29,7 @@ from .tally import Event
 from .writing import check_folder, check_page, write_whole
 
 MOST = 5  # choices on a projected page
-WORDS = 12  # of a prompt in a list
+WORDS = 90  # characters of a prompt in a list
 CLOSE = 4  # ids that are offered for one that is not there
 LETTERS = "ABCDEFGH"
 RIGHT, UNDECIDED, OTHER = "right", "undecided", ""  # what an answer is, where it is no option or program
@@ -92,8 +93,8 @@ def choices(question: Question, votes: Counter | None = None) -> list[Choice]:
             for letter, option in zip(LETTERS, question.options, strict=False)
         ]
     return [
-        Choice(letter, text, names[0] == RIGHT, _verdict(names[0]), sum(votes[name] for name in names), grid)
-        for letter, (text, names, grid) in zip(LETTERS, _from_programs(question), strict=False)
+        Choice(letter, text, name == RIGHT, _verdict(name), votes[name], drawn)
+        for letter, (text, name, drawn) in zip(LETTERS, _from_programs(question), strict=False)
     ]
 
 
@@ -101,20 +102,19 @@ def _verdict(belief: str | None) -> str:
     return CATALOGUE[belief].verdict if belief in CATALOGUE else ""
 
 
-def _from_programs(question: Question) -> list[tuple[str, list[str], Grid | None]]:
-    """The right answer and those of the commonest wrong programs, each text once with all that give it, by size."""
-    texts: dict[str, list[str]] = {page.right(question): [RIGHT]}
-    values = {page.right(question): question.truth}
+def _from_programs(question: Question) -> list[tuple[str, str, Grid | None]]:
+    """The right answer and those of the commonest wrong programs, each with what gives it, by size or alphabet."""
+    found = {page.right(question): (RIGHT, question.truth)}
     for name, value in question.wrong.items():
-        text = page.gives(question, name)
-        if text in texts or len(texts) < MOST:
-            texts.setdefault(text, []).append(name)
-            values.setdefault(text, value)
-    return [(text, texts[text], grid(question, values[text])) for text in sorted(texts, key=_natural)]
+        if len(found) < MOST:
+            found.setdefault(page.gives(question, name), (name, value))
+    return [
+        (text, name, grid(question, value)) for text, (name, value) in sorted(found.items(), key=_natural)
+    ]
 
 
-def _natural(text: str) -> list[tuple[int, float, str]]:
-    parts = re.split(r"(-?\d+(?:\.\d+)?)", text)
+def _natural(item: tuple[str, Any]) -> list[tuple[int, float, str]]:
+    parts = re.split(r"(-?\d+(?:\.\d+)?)", item[0])
     return [
         (0, float(part), "") if re.fullmatch(r"-?\d+(?:\.\d+)?", part) else (1, 0.0, part) for part in parts
     ]
@@ -243,9 +243,9 @@ def command(
     votes = votes_in(tally.events(collected, (asked.notebook,)), asked)
     click.echo(f"Written: {write_live(asked, path, votes)}. {_filled(asked, votes)}")
     if not votes:
+        where = ", ".join(map(str, sources))
         click.echo(
-            f"Nobody in {', '.join(map(str, sources))} has answered {asked.id}: the first vote is empty.",
-            err=True,
+            f"Warning: nobody in {where} has answered {asked.id}, so the first vote is empty.", err=True
         )
 
 
@@ -283,15 +283,13 @@ def _question(name: str) -> Question:
     (number,) = numbered([name])[:1] or [""]
     titles = {title[:2]: title for title in questions.titles()}
     if notebook := titles.get(number) or next((one for one in titles.values() if one == number), None):
-        rows = [f"  {one.id}  {_first_words(one.text)}" for one in questions.of_notebook(notebook)]
+        rows = [
+            f"  {one.id}  {shorten(one.text, WORDS, placeholder=' …')}"
+            for one in questions.of_notebook(notebook)
+        ]
         raise click.ClickException("\n".join([f"{name} is a notebook. Choose one of its questions:", *rows]))
     near = difflib.get_close_matches(name, known, CLOSE, 0.5)
     near += [one for one in known if one[3:] == name[3:] and one not in near]
     also = f"a notebook's number lists its questions, as {near[0][:2] if near else '01'}"
     meant = f"Did you mean {', '.join(near)}? Or: {also}." if near else f"{also[0].upper()}{also[1:]}."
     raise click.ClickException(f"There is no question {name!r}. {meant}")
-
-
-def _first_words(text: str) -> str:
-    words = text.split()
-    return " ".join(words[:WORDS]) + (" …" if len(words) > WORDS else "")

@@ -7,7 +7,6 @@ likes, and believes the number that comes out. The points here are worked out in
 from __future__ import annotations
 
 import ast
-import logging
 import os
 import shutil
 from importlib import import_module
@@ -19,6 +18,7 @@ from nbconvert.preprocessors import ClearMetadataPreprocessor, Preprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from traitlets import Bool
+from traitlets.log import get_logger
 
 from .. import questions
 from ..predictions.record import Record
@@ -89,7 +89,7 @@ def by_released_names(notebooks: list[str], **_: Any) -> None:
         if not released.exists():
             shutil.copyfile(path, released)
             notebooks.append(str(released))
-            logging.getLogger("traitlets").warning("%s: taken for %s, by its cells.", path, released.name)
+            get_logger().warning("%s: taken for %s, by its cells.", path, released.name)
 
 
 def _which(path: Path) -> str | None:
