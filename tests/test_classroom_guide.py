@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -22,6 +23,8 @@ from helpers.classroom.key import checked, learner_notebook, right_answers
 from helpers.classroom.release import chosen, own_numbers
 from helpers.exercises import EXERCISES, SOLUTIONS
 from helpers.misconceptions import CATALOGUE, programs_for
+from tests.class_of import learners, place
+from tests.class_of import notebook as notebook_of
 from tests.support import optional
 from tests.test_learners import execute
 
@@ -103,7 +106,7 @@ def run(command: str, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def handed_in(tmp_path_factory) -> Path:
-    """A folder with the zip of two students that the guide's commands read."""
+    """A folder with the zip that the guide's commands read: two who ran it, and eight made up, who hold beliefs."""
     folder = tmp_path_factory.mktemp("guide")
     path = chosen(["01"])[0]
     for number, student in enumerate(("ann", "bob"), 1):
@@ -111,6 +114,9 @@ def handed_in(tmp_path_factory) -> Path:
         execute(notebook, folder / f"{student}.jsonl")
         (folder / "in").mkdir(exist_ok=True)
         nbformat.write(notebook, folder / "in" / f"{student}_{number}_{number}99_{path.name}")
+    for learner in [one for one in learners(30) if one.done > 1][:8]:
+        text = json.dumps(notebook_of(path, learner.lines), ensure_ascii=False)
+        (folder / "in" / place(learner, path.name, "canvas")).write_text(text, encoding="utf-8", newline="\n")
     shutil.make_archive(str(folder / "submissions"), "zip", folder / "in")
     return folder
 
@@ -142,14 +148,22 @@ def test_the_commands_for_nbgrader_run(handed_in):
         elif not line.startswith(NOT_RUN):
             run(line, folder)
         if "generate_assignment" in line:
-            shutil.copytree(folder / "release" / "week1", folder / "submitted" / "ann" / "week1")
-    assert "week1" in (folder / "grades.csv").read_text(encoding="utf-8")
+            (place,) = re.findall(r"`submitted/NAME/(\S+)`", section("nbgrader"))
+            handed = folder / "submitted" / "ann" / place
+            shutil.copytree(folder / "release" / "week1", handed.parent)
+            assert handed.exists(), "as it was released"
+            shutil.copytree(handed.parent, folder / "submitted" / "bo" / "week1")
+            (folder / "submitted" / "bo" / place).rename(
+                folder / "submitted" / "bo" / "week1" / "my 04.ipynb"
+            )
+            (zipped,) = (folder / "for_learners").glob("*.zip")
+            assert f"for_learners/{zipped.name}" in section("nbgrader")
+    rows = (folder / "grades.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert sorted(row.split(",")[0] for row in rows) == ["week1", "week1"]
 
 
 @pytest.mark.skipif(find_spec("otter") is None, reason="otter-grader is not installed; the guide says how")
 def test_the_commands_for_otter_run(handed_in):
-    import json
-
     (source,) = re.findall(r"```python\n(.*?)```", section("Otter"), re.S)
     (handed_in / "tests").mkdir()
     (handed_in / "tests" / "softmax.py").write_text(source, encoding="utf-8")

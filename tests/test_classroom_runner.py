@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import struct
 import sys
 import time
@@ -260,8 +261,22 @@ def test_the_command_checks_a_folder_and_names_what_it_cannot(tmp_path):
         ("other", ""): "not checked",
     }
     assert "=1+1.ipynb: not readable" in ran.output and "no function of this course" in ran.output
+    assert "Nothing to check" not in ran.output
     again = CliRunner().invoke(command, [str(tmp_path / "in"), "--to", str(tmp_path / "checked.csv")])
     assert again.exit_code == 1 and "is there already" in again.output
+
+
+def test_notebooks_that_ask_for_no_function_are_one_line(tmp_path):
+    for student in ("ann", "bo", "cy"):
+        folder = tmp_path / "in" / student
+        folder.mkdir(parents=True)
+        shutil.copyfile(NOTEBOOKS / "00_start_here.ipynb", folder / "00_start_here.ipynb")
+    to = tmp_path / "deep" / "checked.csv"
+    ran = CliRunner().invoke(command, [str(tmp_path / "in"), "--to", str(to)])
+    assert ran.exit_code == 0, ran.output
+    assert "00_start_here" not in ran.output
+    assert "Nothing to check in 3 more: no NumPy function is asked for there." in ran.output
+    assert len(to.read_text(encoding="utf-8-sig").splitlines()) == 1
 
 
 def test_function_names_are_one_exercises_each():
