@@ -267,7 +267,8 @@ def _lacking(student: Student, wishes: Wishes) -> tuple[str, str] | None:
     """What a student did not hand in, for an e-mail to the student."""
     if not student.notebooks and not student.answers:
         said = [
-            f"{', '.join(_named(file, student.owner, wishes) for file in files)}: {what}"
+            f"{', '.join(_named(file, student.owner, wishes) for file in files)}: "
+            + what.replace("ask for the file again", "please hand it in again")
             for _, files, what in grouped(student.problems)
         ]
         return UNREAD, "; ".join(said) or "nothing that could be read"
@@ -333,9 +334,8 @@ def _exercises(collected: Class, wishes: Wishes) -> list[dict[str, Any]]:
                     state.replace(" ", "_"): exercise.states[state]
                     for state in ("right", "not yet", "not started")
                 },
-                "beliefs": [
-                    (CATALOGUE[name].verdict, count if count >= FEW else None) for name, count in named
-                ],
+                "beliefs": [(CATALOGUE[name].verdict, count) for name, count in named if count >= FEW],
+                "under": [CATALOGUE[name].verdict for name, count in named if count < FEW],
             }
         )
     return rows
