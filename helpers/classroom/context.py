@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -12,7 +13,8 @@ from markupsafe import Markup
 from .. import questions
 from ..predictions import render
 from ..questions import Question
-from .release import NOTEBOOKS
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 
 # Questions on the same cell speak of one situation, which the first of them sets out. Where that is not so:
 FOLLOWS = {

@@ -14,10 +14,10 @@ from nbformat import NotebookNode
 
 from .. import questions
 from .arguments import numbered
+from .context import NOTEBOOKS
 from .writing import check_folder
 
 COURSE = Path(__file__).resolve().parents[2]
-NOTEBOOKS = COURSE / "notebooks"
 FIRST = "00_start_here"  # start.py opens it, and it explains the cards
 BESIDE = (
     "start.py",

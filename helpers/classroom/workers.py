@@ -49,14 +49,17 @@ def spread(
     ) as bar:
         if workers == 1:
             return list(_counted(map(work, things), bar))
-        with ProcessPoolExecutor(workers, _context()) as pool:
+        with ProcessPoolExecutor(workers, _context(work)) as pool:
             return list(_counted(pool.map(work, things, chunksize=at_once), bar))
 
 
-def _context() -> Any:
+def _context(work: Callable[[Any], Any]) -> Any:
     """How processes start: never as a copy of this one, whose threads (PyTorch's, JAX's) a copy would not have."""
-    ways = multiprocessing.get_all_start_methods()
-    return multiprocessing.get_context("forkserver" if "forkserver" in ways else "spawn")
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([work.__module__])  # so that what all of them need is read in once
+    return context
 
 
 def _counted(results: Iterable[Any], bar: Any) -> Iterator[Any]:

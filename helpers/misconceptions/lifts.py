@@ -159,11 +159,15 @@ def programs_for(task: str) -> MappingProxyType[str, Program]:
 def as_task(task: str, program: Program) -> Program:
     """Make a program callable with all arguments of the task's right function, in a batch as well."""
     signature, takes = inspect.signature(TASKS[task].truth), set(inspect.signature(program).parameters)
+    defaults = {
+        name: one.default for name, one in signature.parameters.items() if one.default is not one.empty
+    }
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = _ready(bound.arguments, takes)
+        given = {**defaults, **dict(zip(signature.parameters, args, strict=False)), **kwargs}
+        if given.keys() != signature.parameters.keys():
+            signature.bind(*args, **kwargs)  # raises, and says why; it would take too long for every call
+        given = _ready(given, takes)
         try:
             with np.errstate(all="ignore"):
                 return _each(given, lambda one: program(**{name: one[name] for name in takes}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,7 @@ from ..misconceptions import CATALOGUE, programs_for
 
 KINDS = ("choice", "row", "grid", "number", "shape", "cells", "words")
 NUMERIC = ("row", "grid", "number")
+MOST_DRAWN = 128  # sets of numbers of a question that are kept
 BUG_MISSED = "bug-missed"  # of a question about a wrong program: what the right one would give
 
 
@@ -151,18 +153,37 @@ class Question:
         second_best = None
         for _ in range(tries):
             drawn = {name: _draw(rng, values, self.inputs[name]) for name, values in self.fresh.items()}
-            candidate = replace(self, variant=variant, inputs={**self.inputs, **drawn})
+            candidate = self._on(drawn)
             if drawn == {name: self.inputs[name] for name in drawn} or not candidate._tells_apart(self.wrong):
                 continue
             if candidate._alike <= self._alike:
-                return candidate
+                return candidate._called(variant)
             second_best = second_best or candidate
         if second_best:
-            return second_best
+            return second_best._called(variant)
         raise ValueError(
             f"{self.id}: no numbers from its `fresh` table tell its wrong programs apart in {tries} draws: "
             "widen the table."
         )
+
+    @cached_property
+    def _drawn(self) -> dict[str, Question]:
+        return {}
+
+    def _on(self, drawn: Mapping[str, Any]) -> Question:
+        """This question on other inputs; a class draws the same ones again and again, and each is run once."""
+        name = json.dumps(drawn)
+        if name not in self._drawn:
+            if len(self._drawn) >= MOST_DRAWN:
+                self._drawn.clear()
+            self._drawn[name] = replace(self, inputs={**self.inputs, **drawn})
+        return self._drawn[name]
+
+    def _called(self, variant: str) -> Question:
+        """The same under a variant's name, with what has been run already."""
+        renamed = replace(self, variant=variant)
+        vars(renamed).update({name: vars(self)[name] for name in ("truth", "wrong") if name in vars(self)})
+        return renamed
 
     def _tells_apart(self, names: Mapping[str, Any]) -> bool:
         if set(self.wrong) != set(names):

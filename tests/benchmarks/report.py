@@ -22,18 +22,23 @@ SIZES = (250, 500, 1000)
 
 
 def measured(command: list[str]) -> tuple[float, float]:
-    """Seconds, and the largest sum of the memory of all processes in MB; what they share counts for each."""
+    """Seconds, and the largest sum of the memory of all processes in MB."""
     started, largest = time.perf_counter(), 0
     process = psutil.Popen(command, stdout=subprocess.DEVNULL)
     while process.poll() is None:
         try:
             family = [process, *process.children(recursive=True)]
-            largest = max(largest, sum(one.memory_info().rss for one in family))
+            largest = max(largest, sum(map(held, family)))
         except psutil.NoSuchProcess:
             pass
-        time.sleep(0.05)
+        time.sleep(0.2)
     assert process.returncode == 0, command
     return time.perf_counter() - started, largest / 2**20
+
+
+def held(process: psutil.Process) -> int:
+    """Bytes in memory; on Linux each page that several processes share is shared out among them."""
+    return process.memory_full_info().pss if psutil.LINUX else process.memory_info().rss
 
 
 def main() -> None:
