@@ -355,6 +355,8 @@ def _numbers_behind(question: Question, value: Any) -> list[tuple[str, str]]:
     """The numbers of a run that decided a choice, where there are few enough to read."""
     if value is None or isinstance(value, str):
         return []
+    if question.expected:
+        return [("measured", f"{float(np.ravel(value)[0]):.3g}")]
     values = list(zip(("before", "after"), value, strict=True)) if question.then else [("numbers", value)]
     name, _, at = question.part.rpartition(" ")
     rows = []
