@@ -50,6 +50,10 @@ def test_a_name_is_known_however_a_platform_writes_it(owner):
     assert absent([Person("Jörg Weise")], [Student(owner)]) == ["Jörg Weise"]
 
 
+def test_a_name_of_the_same_letters_is_another():
+    assert absent([Person("Amy Lee")], [Student("May Lee")]) == ["Amy Lee"]
+
+
 def test_logins_of_a_hub_are_found_in_ids_and_addresses(tmp_path):
     path = tmp_path / "class.csv"
     path.write_text(

@@ -7,6 +7,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 
 import click
@@ -31,6 +33,7 @@ IDS = (
     "login id",
 )
 IDS = (*IDS, "sis user id", "sis login id", "matriculation number", "external id", "net id", "netid")
+MOST_WORDS = 5  # of a name, in all orders
 NOBODY = ("points possible", "student, test", "test student")  # rows of Canvas that are no people
 
 
@@ -41,9 +44,12 @@ class Person:
     name: str
     id: str = ""
     email: str = ""
-    also: frozenset[str] = (
-        frozenset()
-    )  # what else may name the person: further ids, and names otherwise written
+    also: frozenset[str] = frozenset()  # further ids, and names otherwise written
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All that may name the person."""
+        return self.also | spellings(self.name)
 
 
 def read_roster(path: Path) -> tuple[Person, ...]:
@@ -124,13 +130,26 @@ def _by_line(line: str, row: Sequence[str]) -> Person | None:
 
 def _person(name: str, ids: Sequence[str], email: str, names: Iterable[str]) -> Person | None:
     also = {one.casefold() for one in (*ids, email, email.partition("@")[0]) if one}
-    also |= {key(one) for one in names if one}
+    also |= {spelling for one in names for spelling in spellings(one)}
     return Person(name, next(iter(ids), ""), email, frozenset(also)) if name else None
 
 
 def key(name: str) -> str:
-    """A name as two lists write it alike: its letters and digits without accents, whatever their order of words."""
-    return "".join(sorted(sign for sign in unicodedata.normalize("NFKD", name.casefold()) if sign.isalnum()))
+    """A name as two lists write it alike: its letters and digits, without accents and spaces."""
+    return "".join(sign for sign in unicodedata.normalize("NFKD", name.casefold()) if sign.isalnum())
+
+
+def spellings(name: str) -> set[str]:
+    """
+    Keys of a name with its words in any order, since one list has the surname first and another last.
+
+    Examples
+    --------
+    >>> sorted(spellings("Lee, Ann"))
+    ['annlee', 'leeann']
+    """
+    words = list(filter(None, map(key, name.split())))
+    return {"".join(some) for some in permutations(words)} if len(words) <= MOST_WORDS else {key(name)}
 
 
 def matched(roster: Sequence[Person], students: Sequence[Student]) -> dict[int, int]:
@@ -154,7 +173,7 @@ def matched(roster: Sequence[Person], students: Sequence[Student]) -> dict[int, 
     ids = [{one.casefold() for one in (student.owner_id, student.owner) if one} for student in students]
 
     def by_name(person: Person, at: int) -> bool:
-        return names[at] == key(person.name) or names[at] in person.also
+        return names[at] in person.words
 
     def by_id(person: Person, at: int) -> bool:
         return bool(ids[at] & person.also)
@@ -169,7 +188,7 @@ def matched(roster: Sequence[Person], students: Sequence[Student]) -> dict[int, 
                     index.setdefault(word, []).append(at)
         for place in list(left):
             person = roster[place]
-            near = [at for word in {key(person.name), *person.also} for at in index.get(word, ())]
+            near = [at for word in person.words for at in index.get(word, ())]
             at = next((at for at in sorted(near) if at not in found and alike(person, at)), None)
             if at is not None:
                 found[at] = place
