@@ -10,7 +10,7 @@ import pytest
 from helpers.classroom.collect import collect
 from helpers.classroom.page import Wishes
 from helpers.classroom.report import write_report
-from helpers.classroom.roster import Person, absent, key, matched, read_roster
+from helpers.classroom.roster import Person, absent, matched, read_roster, spellings
 from helpers.classroom.submissions import Student
 
 MOODLE = "First name,Last name,ID number,Email address\r\nAnn,Lee,11,ann@x.org\r\nJörg,Weiß,12,jw@x.org\r\n"
@@ -34,7 +34,7 @@ def test_a_list_is_read_as_it_was_exported(text, encoding, tmp_path):
     path = tmp_path / "class.csv"
     path.write_bytes(text.encode(encoding))
     roster = read_roster(path)
-    assert [key(person.name) for person in roster] == [key("Ann Lee"), key("Jörg Weiß")]
+    assert [spellings(person.name) for person in roster] == [spellings("Ann Lee"), spellings("Jörg Weiß")]
     assert absent(roster, [Student("Jörg Weiß", owner_id="4012")]) == [roster[0].name]
     assert len(absent(roster, [])) == 2
     if text not in (PLAIN, TURNED):
