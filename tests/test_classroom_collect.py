@@ -364,3 +364,10 @@ def test_a_file_in_the_place_of_the_folder_is_said(command, tmp_path):
         ran = CliRunner().invoke(cli, [command, folder, "--to", str(tmp_path / to)])
         assert ran.exit_code == 1 and "taken is a file" in ran.output
     assert (tmp_path / "taken").read_text(encoding="utf-8") == "x"
+
+
+def test_reading_a_class_waits_for_no_library_of_notebooks():
+    """nbformat's import takes a second, in each process that reads."""
+    said = "import sys; import helpers.classroom.report; print({'nbformat', 'matplotlib'} & set(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", said], capture_output=True, encoding="utf-8", check=True)
+    assert ran.stdout.strip() == "set()"
