@@ -85,7 +85,7 @@ def choices(question: Question, votes: Counter | None = None) -> list[Choice]:
         return [
             Choice(
                 letter,
-                render._inline(option.says),
+                render.inline(option.says),
                 option.key == question.truth,
                 _verdict(option.misconception),
                 votes[option.key],

@@ -185,7 +185,7 @@ def _value(question: Question, value: Any) -> str:
     """A result in the form of the question's answers."""
     if question.kind == "choice":
         option = question.option(value)
-        return render._inline(option.says) if option else str(value)
+        return render.inline(option.says) if option else str(value)
     if question.kind == "cells":
         return render.answer_text(question, np.asarray(value, dtype=int).tolist())
     return render.value_text(value)

@@ -43,13 +43,13 @@ def markdown(text: str) -> Markup:
     return Markup(MarkdownIt("commonmark", {"html": False}).render(text))
 
 
-def _inline(text: str) -> Markup:
+def inline(text: str) -> Markup:
     return Markup(MarkdownIt("commonmark", {"html": False}).renderInline(text))
 
 
 def card(question: Question, problems: list[str], path: str, open_code: bool = False) -> Bundle:
     """The question before a commit: prompt, statements to choose from, and the call that commits without widgets."""
-    options = [_inline(option.says) for option in question.options]
+    options = [inline(option.says) for option in question.options]
     html = _template("card.html").render(
         style=style(),
         question=question,
@@ -273,7 +273,7 @@ def _two_lines(you: str, run: str) -> tuple[Markup, Markup]:
     table = Markup(
         '<table class="abh-says"><tr class="abh-you"><th scope="row">you</th><td>{}</td></tr>'
         '<tr class="abh-ran"><th scope="row">run</th><td>{}</td></tr></table>'
-    ).format(you if isinstance(you, Markup) else _inline(you), _inline(run))
+    ).format(you if isinstance(you, Markup) else inline(you), inline(run))
     return table, Markup("")
 
 
