@@ -23,6 +23,7 @@ from IPython.display import ProgressBar
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from . import validate
+from .units import readable
 
 __all__ = [
     "Growth",
@@ -39,21 +40,6 @@ __all__ = [
 
 PATIENCE = 2.0  # seconds that may pass without a progress bar
 CONTAINER = Path("/sys/fs/cgroup")  # where Linux tells what a container may use
-
-
-def readable(n_bytes: float) -> str:
-    """Write a number of bytes in the unit that suits it: 1 KiB is 1,024 bytes, 1 MiB 1,024 KiB.
-
-    Examples
-    --------
-    >>> readable(4 * 1024 * 1024), readable(1536), readable(12)
-    ('4 MiB', '1.5 KiB', '12 B')
-    """
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if n_bytes < 1024:
-            return f"{n_bytes:.3g} {unit}" if n_bytes < 1000 else f"{n_bytes:,.0f} {unit}"
-        n_bytes /= 1024
-    return f"{n_bytes:,.0f} TiB"
 
 
 def score_bytes(T: int, dtype: DTypeLike = np.float32, n_heads: int = 1) -> int:

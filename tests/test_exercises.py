@@ -216,7 +216,7 @@ def test_a_warning_is_shown_and_not_let_through():
         warnings.simplefilter("always")
         result = check("01-softmax", overflows)
     assert not caught
-    assert "It was warned: RuntimeWarning: overflow" in repr(result)
+    assert "NumPy warned on one of the inputs: RuntimeWarning: overflow" in repr(result)
 
 
 def loops(scores):
@@ -355,7 +355,7 @@ def test_nothing_gets_out_of_a_check(function, says):
 
 
 def test_a_fault_of_the_checkers_is_not_the_learners(monkeypatch):
-    def breaks(*args):
+    def breaks(*args, **options):
         raise RuntimeError("no such luck")
 
     monkeypatch.setattr("helpers.exercises.judge", breaks)
@@ -623,6 +623,30 @@ def test_what_a_learner_wrote_is_escaped():
 def test_a_result_is_a_plain_value():
     assert Result(True, "Right") == Result(True, "Right")
     assert repr(Result(None, "Not started yet", exercise="01-softmax")) == "01-softmax: Not started yet"
+
+
+def test_attention_that_holds_all_scores_is_not_in_tiles():
+    def dense(Q, K, V, allowed, size):
+        scores = np.where(allowed, Q @ K.T / Q.shape[-1] ** 0.5, -np.inf)
+        exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return exps / exps.sum(axis=-1, keepdims=True) @ V
+
+    result = check("08-tiles", dense)
+    assert result.passed is False and 0.9 < result.score < 1
+    assert "all scores are stored at once" in result.headline
+    assert "4 KiB" in repr(result) and "512 KiB" in repr(result)
+
+
+@pytest.mark.parametrize("kind", (list, tuple))
+def test_numbers_that_are_no_array_are_told_how_to_become_one(kind):
+    def right(running_max, running_sum, score):
+        new_max = max(running_max, score)
+        total = running_sum * np.exp(running_max - new_max) + np.exp(score - new_max)
+        return kind((new_max, total))
+
+    said = repr(check("08-next-score", right))
+    assert "np.array([...])" in said
+    assert "No error known" not in said
 
 
 def test_hints_come_one_after_the_other(monkeypatch):

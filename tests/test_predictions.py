@@ -253,6 +253,15 @@ def test_bytes_that_are_meant_are_committed(page: Page, tmp_path: Path, id: str,
     assert len(lines(tmp_path)) == 1
 
 
+def test_bytes_of_a_run_are_said_in_both_ways(page: Page) -> None:
+    predict("06-dense", "40 kB", because="counted", sure=2)
+    compare("06-dense")
+    assert "40,000 (39.1 KiB)" in page.text
+    predict("08-bytes", ["32 MiB", "512 MiB", "16 GiB"], because="counted", sure=2)
+    compare("08-bytes")
+    assert "17,179,869,184 (16 GiB)" in page.html
+
+
 def test_bytes_that_part_are_said_in_units(page: Page) -> None:
     predict("08-bytes", ["8 MiB", "512 MiB", "16 GiB"], because="counted", sure=2)
     compare("08-bytes")

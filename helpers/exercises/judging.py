@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import tasks
 from ..misconceptions import programs_for
+from ..units import readable
 from .calling import Outcome, call
 from .cases import Case
 from .frameworks import Framework
@@ -321,6 +322,24 @@ def _output(function, arrays, framework, seconds) -> np.ndarray | None:
     except Exception:  # said already, of the value itself
         return None
     return value if value.dtype.kind == "f" else None
+
+
+def all_scores(function: Callable[..., Any], seconds: float) -> str | None:
+    """Say that a function of tiles holds as much at once as all scores take; None where it does not."""
+    from ..measure import peak_bytes  # which loads IPython
+
+    rng, n_q, n_k, size = np.random.default_rng(5), 32, 2048, 16
+    Q, K, V = rng.normal(size=(n_q, 4)), rng.normal(size=(n_k, 4)), rng.normal(size=(n_k, 4))
+    args = (Q, K, V, np.ones((n_q, n_k), dtype=bool), size)
+    outcome = call(lambda: peak_bytes(function, *args), (), {}, seconds)
+    scores = n_q * n_k * Q.itemsize
+    if outcome.error or not outcome.value > scores / 2:
+        return None
+    tile = readable(n_q * size * Q.itemsize)
+    return (
+        f"With {n_q} queries, {n_k} keys and size {size}, the scores of one tile take {tile} and all scores "
+        f"{readable(scores)}; this call held {readable(outcome.value)}."
+    )
 
 
 def device_note(

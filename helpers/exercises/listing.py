@@ -196,7 +196,7 @@ EXERCISES: dict[str, Exercise] = {
             "next_score",
             (
                 "Two cases: the score is the new maximum, or it is not. Can one formula serve both?",
-                "First the new maximum. The sum so far holds exponentials less the old one. What turns "
+                "First the new maximum. The sum so far holds exp(s - old) of each score s. What turns "
                 "exp(s - old) into exp(s - new)?",
                 "Multiply the sum by exp(old maximum - new maximum), which is 1 where nothing changed. "
                 "Then add exp(score - new maximum).",

@@ -22,8 +22,10 @@ def judge(
     library: frameworks.Framework,
     title: str,
     seconds: float,
+    *,
+    in_tiles: bool = False,
 ) -> Result:
-    """Try a function on every case and say what came of it."""
+    """Try a function on every case and say what came of it; `in_tiles` also asks it not to hold all scores at once."""
     trials: list[judging.Trial] = []
     for case in cases:
         trials.append(judging.try_on(task, case, function, library, seconds))
@@ -36,11 +38,23 @@ def judge(
     leak, remarks = None, ()
     if task in judging.CAUSAL and not trials[-1].outcome.stopped:
         leak, remarks = judging.leak(function, _largest(cases), library, seconds)
+    hoard = judging.all_scores(function, seconds) if in_tiles and not wrong else None
+    if hoard:
+        return _right_but(
+            title,
+            "the numbers are right, but all scores are stored at once",
+            len(cases),
+            (("what holds", hoard),),
+            "Compute the scores of one tile of keys, add them, and let them go before the next.",
+            notes,
+        )
     if not wrong and not leak:
         notes += (*remarks, *judging.device_note(function, cases[0], library, seconds))
         return Result(True, f"Right, on all {len(cases)} inputs", score=1.0, exercise=title, notes=notes)
     if not wrong:
-        return _leaks(title, function, _largest(cases), leak, len(cases), notes)
+        rows = (("your call", _call_text(function, _largest(cases))), ("what holds", leak))
+        said = "The numbers agree all the same: look for a sum, a mean or a maximum that runs over all keys."
+        return _right_but(title, "a later position reaches an earlier output", len(cases), rows, said, notes)
     score = 1 - (len(wrong) + len(cases) - len(trials)) / len(cases)
     changed = next((trial for trial in wrong if trial.changed), None)
     first = changed or wrong[0]
@@ -72,21 +86,17 @@ def _largest(cases: Sequence[Case]) -> Case:
     return max((case for case in cases if case.size == 1), key=lambda case: len(case.args["Q"]))
 
 
-def _leaks(
-    title: str, function: Callable[..., Any], case: Case, leak: str, n_cases: int, notes: tuple[str, ...]
+def _right_but(
+    title: str,
+    what: str,
+    n_cases: int,
+    rows: tuple[tuple[str, str], ...],
+    said: str,
+    notes: tuple[str, ...],
 ) -> Result:
-    """The numbers are right, and yet a later position reaches an earlier output."""
-    return Result(
-        False,
-        "Not yet: a later position reaches an earlier output",
-        score=n_cases / (n_cases + 1),
-        exercise=title,
-        rows=(("your call", _call_text(function, case)), ("what holds", leak)),
-        said=(
-            "The numbers agree all the same: look for a sum, a mean or a maximum that runs over all keys.",
-        ),
-        notes=notes,
-    )
+    """The numbers are right on every case, and yet it is not what was asked for."""
+    score = n_cases / (n_cases + 1)
+    return Result(False, f"Not yet: {what}", None, score, title, rows=rows, said=(said,), notes=notes)
 
 
 def ready_made(title: str, what: str) -> Result:
@@ -137,7 +147,7 @@ def _notes(trials: Sequence[judging.Trial], right: bool) -> tuple[str, ...]:
     remark = next((trial.note for trial in trials if trial.note), None)
     return (
         *([f"It printed: {printed}"] if printed else []),
-        *([f"It was warned: {warned}"] if warned else []),
+        *([f"NumPy warned on one of the inputs: {warned}"] if warned else []),
         *([remark] if remark and right else []),
     )
 
@@ -146,6 +156,8 @@ def _advice(trial: judging.Trial, trials: Sequence[judging.Trial], task: str) ->
     fewest = min(map(judging.axes, trials))
     if judging.axes(trial) > fewest and not any(one.fault for one in trials if judging.axes(one) == fewest):
         return "Right without axes in front, but not with them. Count axes from the end: -3, -2, -1."
+    if isinstance(trial.outcome.value, (list, tuple)):
+        return "Return one array: np.array([...]) makes it of numbers, np.hstack of columns."
     if trial.outcome.error:
         return "Call it yourself on these inputs to look closer."
     if task not in (*judging.WEIGHTS, *judging.OUTPUTS):

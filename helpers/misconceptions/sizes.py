@@ -37,7 +37,7 @@ def memory_linear(T, itemsize, n_heads, n_layers):
     "score_bytes",
     "The bytes are the number of entries.",
     verdict="entries are counted, not bytes",
-    why="A float32 takes 4 bytes, a float64 takes 8: multiply the entries by that.",
+    why="Each number takes the bytes of its dtype, 2 in float16 and 4 in float32: multiply the entries by that.",
 )
 def bytes_forgotten(T, n_heads, n_layers):
     return T * T * n_heads * n_layers

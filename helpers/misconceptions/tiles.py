@@ -377,6 +377,24 @@ def last_tile_of_row(scores, values, size):
     return softmax(some) @ theirs
 
 
+@also("output-not-shrunk", "tiled_attention")
+def weighted_not_shrunk(Q, K, V, allowed, size):
+    largest, total, out = np.finfo(float).min, 0.0, 0.0
+    for scores, values in tiles(Q, K, V, allowed, size):
+        largest, total, new = added(scores, values, largest, total, 0.0)
+        out = out + new  # what is there is left as it is
+    return out / total
+
+
+@also("tile-divided", "tiled_attention")
+def divided_in_each_tile(Q, K, V, allowed, size):
+    largest, total, out = np.finfo(float).min, 0.0, 0.0
+    for scores, values in tiles(Q, K, V, allowed, size):
+        largest, total, out = added(scores, values, largest, total, out)
+        out = out / total
+    return out
+
+
 @also("tile-last-only", "tiled_attention")
 def last_tile(Q, K, V, allowed, size):
     lowest, total, out = np.finfo(float).min, 0.0, 0.0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..questions import NUMERIC, Question, agree
+from ..units import readable
 from . import typed
 
 ONE_SOFTMAX = (
@@ -211,8 +212,6 @@ def first_difference(question: Question, answer: Any) -> str:
 
 def _amount(question: Question, value: float, form: str = ".4g") -> str:
     """A number as a sentence says it: bytes in the unit that suits them."""
-    from ..measure import readable
-
     return readable(value) if question.unit == "bytes" else f"{value:{form}}"
 
 

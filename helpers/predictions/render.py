@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from .. import figures
 from ..misconceptions import CATALOGUE, programs_for
 from ..questions import NUMERIC, Question, agree
+from ..units import readable
 from . import answers, own
 
 Bundle = dict[str, Any]
@@ -255,7 +256,12 @@ def _beside(question: Question, answer: Any, ran: Any, value: Any) -> tuple[Mark
         return _grid_beside(question, answer, np.asarray(ran, dtype=float))
     if question.kind == "choice":
         return _choice_beside(question, answer, ran, value)
-    return _one_line_each(question, answer, value_text(ran))
+    return _one_line_each(question, answer, _with_size(question, value_text(ran), ran))
+
+
+def _with_size(question: Question, text: str, value: float) -> str:
+    """A run's number; of bytes, also in the unit that suits it."""
+    return f"{text} ({readable(value)})" if question.unit == "bytes" else text
 
 
 def _has_other_sizes(question: Question, ran: Any) -> bool:
@@ -304,7 +310,9 @@ def _row_beside(question: Question, answer: Any, ran: np.ndarray) -> tuple[Marku
     labels = question.labels or tuple(str(at) for at in range(len(ran)))
     yours = [""] * len(ran) if answer is None else list(answer)
     run = value_text(ran)[1:-1].split(", ")
-    table = _lines_beside(labels, yours, run)
+    table = _lines_beside(
+        labels, yours, [_with_size(question, one, value) for one, value in zip(run, ran, strict=True)]
+    )
     numbers = None if answer is None else [one.value for one in answers.flat_numbers(question, answer)]
     series, texts = {"run": ran.tolist()}, {"run": run}
     if numbers:
