@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -13,49 +12,7 @@ from helpers import questions
 from helpers.classroom.key import build_key, key_page
 from helpers.classroom.key_command import command
 from helpers.classroom.release import NOTEBOOKS
-from tests.support import chromium, optional
-
-LOADS = {
-    "src",
-    "srcset",
-    "poster",
-    "data",
-    "background",
-}  # attributes whose address a browser asks for at once
-
-
-class Remote(HTMLParser):
-    """Finds what a page would fetch from somewhere else, and the scripts in it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.scripts = 0
-        self.style = False
-
-    def handle_starttag(self, tag, attributes):
-        self.scripts += tag == "script"
-        self.style = tag == "style"
-        for name, value in attributes:
-            loads = name in LOADS or (name == "href" and tag != "a")
-            if loads and not str(value).startswith(("data:", "#")):
-                self.found.append(f"{tag} {name}={value}")
-            if name == "style":
-                self._look_at_style(value)
-
-    def handle_endtag(self, tag):
-        self.style = False
-
-    def handle_data(self, text):
-        if self.style:
-            self._look_at_style(text)
-
-    def _look_at_style(self, text):
-        for part in text.split("url(")[1:]:
-            if not part.lstrip("'\" ").startswith(("data:", "#")):
-                self.found.append(f"url({part[:60]}")
-        if "@import" in text:
-            self.found.append("@import")
+from tests.support import Remote, chromium, optional
 
 
 @pytest.fixture(scope="module")

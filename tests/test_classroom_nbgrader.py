@@ -22,7 +22,7 @@ from helpers.classroom.nbgrader_assignment import assignment
 from helpers.classroom.release import NOTEBOOKS, chosen, command, prepared
 from helpers.exercises import SOLUTIONS, check
 from helpers.predictions import answers
-from tests.support import optional
+from tests.support import Remote, optional
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "04_masks_and_temperature"
@@ -246,6 +246,9 @@ def test_feedback_shows_what_was_predicted_and_no_solution(course):
             assert text.count("Compare · 04-") == PREDICTIONS, "cards that were committed are committed again"
         else:
             assert "exps.sum(axis=-1" not in text
+        looked = Remote()
+        looked.feed(text)
+        assert [one for one in looked.found if "//" in one] == [], "nothing is asked of anybody else"
     assert "class opens the explanations" not in text
 
 

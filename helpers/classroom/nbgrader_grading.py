@@ -45,6 +45,12 @@ def configure(config: Any) -> None:
     theirs = import_module("nbgrader.preprocessors")  # here: who has no nbgrader can import this module
 
     config.ClearSolutions.code_stub = {"python": STUB}
+    formgrader = Path(import_module("nbgrader.server_extensions.formgrader").__file__).parent
+    config.HTMLExporter.template_name = "offline"  # of feedback: theirs, without what it loads from elsewhere
+    config.HTMLExporter.extra_template_basedirs = [
+        str(Path(__file__).parent / "templates" / "nbgrader"),
+        str(formgrader / "templates"),
+    ]
     config.OverwriteCells.add_missing_cells = True  # a deleted one would be left to be graded by hand
     config.Autograde.pre_convert_hook = by_released_names
     config.ExecuteToTheEnd.timeout = CELL_SECONDS
