@@ -633,7 +633,7 @@ def test_attention_that_holds_all_scores_is_not_in_tiles():
 
     result = check("08-tiles", dense)
     assert result.passed is False and 0.9 < result.score < 1
-    assert "all scores are stored at once" in result.headline
+    assert "as much is held at once as all scores take" in result.headline
     assert "4 KiB" in repr(result) and "512 KiB" in repr(result)
 
 

@@ -213,7 +213,7 @@ def _parsed(data: bytes) -> Any:
     if not data.strip(b"\x00 \t\r\n"):
         raise Unreadable(f"empty ({len(data)} bytes): ask for the file again")
     try:
-        return orjson.loads(data)  # a third of json's time, and half of reading is this
+        return orjson.loads(data)  # in less than half of json's time, which was half of all reading
     except orjson.JSONDecodeError:
         pass  # also what is readable and only unusual, such as NaN or a byte order mark
     try:

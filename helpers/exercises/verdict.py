@@ -42,7 +42,7 @@ def judge(
     if hoard:
         return _right_but(
             title,
-            "the numbers are right, but all scores are stored at once",
+            "the numbers are right, but as much is held at once as all scores take",
             len(cases),
             (("what holds", hoard),),
             "Compute the scores of one tile of keys, add them, and let them go before the next.",

@@ -63,9 +63,7 @@ class Question:
     then: Mapping[str, Any] = field(default_factory=dict)
     fresh: Mapping[str, list] = field(default_factory=dict)
     why: Mapping[str, str] = field(default_factory=dict)  # by misconception, in place of the catalogue's own
-    expected: tuple[float, float] | None = (
-        None  # of a measurement: from where to where it bears out the right option
-    )
+    expected: tuple[float, float] | None = None  # where a measurement bears out the right option
     names: Mapping[str, str] = field(
         default_factory=dict
     )  # of inputs that the notebook's cell calls otherwise
